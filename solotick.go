@@ -15,9 +15,10 @@
 //	}
 //
 // Every replica runs the same program. It only ties other packages together, and each can be used
-// without it: jobs says what a job is and has its policies, scheduler runs jobs and has the
-// promises, fleet shows and controls them, lock has locks, limit has rate limits, and lease/redislease is the store.
-// Package console, which this one does not import, serves all of it as web pages.
+// without it. Package jobs has the definition of a job and its policies, and scheduler runs jobs
+// and has the promises. Package fleet shows and controls them, lock has locks, limit has rate
+// limits, and lease/redislease is the store. Package console, which this one does not import,
+// serves all of it as web pages.
 package solotick
 
 import (
@@ -137,9 +138,9 @@ func with(store lease.Store, closeStore func() error, set settings, faults []err
 	return s
 }
 
-// Func adds a job that calls f at each tick of the schedule, on one replica: five fields as in
-// cron, six with leading seconds, @hourly and the like, or @every 90s. The name is the job's on
-// all replicas, and in the store. Policies are options of package jobs.
+// Func adds a job that calls f at each tick of the schedule, on one replica. The schedule has five
+// fields as in cron, six with leading seconds, @hourly and the like, or @every 90s. The name is the
+// job's on all replicas, and in the store. Policies are options of package jobs.
 //
 // Before the start the error may be ignored: Start and Run return it, too.
 func (s *Scheduler) Func(name, schedule string, f Handler, options ...jobs.Option) error {

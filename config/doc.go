@@ -1,10 +1,10 @@
 // Package config reads the worker daemon's configuration file.
 //
-// [Parse] returns either a complete [Config], every default filled in and every rule checked, or
-// [Errors]: everything that is wrong with the file, each with file, line, column, the field, its
-// value as written and the rule. [Read] reads the file. [Default] is for a daemon without a file,
-// and [Config.Set] for the flags that override one. Nothing here opens a connection or reads the
-// environment by itself, and nothing but the daemon imports this package.
+// [Parse] returns a complete [Config], every default filled in and every rule checked, or [Errors].
+// Each error has its file, line, column, field, the value as written, and the rule. [Read] reads
+// the file. [Default] is for a daemon without a file, and [Config.Set] for the flags that override
+// one. Nothing here opens a connection or reads the environment by itself, and nothing but the
+// daemon imports this package.
 //
 // # Keys
 //
@@ -37,9 +37,9 @@
 //
 // # Environment
 //
-// In a value, also one of env, headers or fields, ${NAME} is replaced by the environment variable
-// of that name, which must be set, though it may be empty. ${NAME:-default} is the default when the
-// variable is unset or empty, as in a POSIX shell; the default ends at the first } and holds no
+// A value may hold ${NAME}, also one of env, headers or fields. The environment variable of that
+// name replaces it; it must be set, though it may be empty. ${NAME:-default} is the default when
+// the variable is unset or empty, as in a POSIX shell. The default ends at the first } and holds no
 // reference. $${ stands for ${ itself, and $NAME for itself. Keys are left alone. References are
 // replaced after YAML is parsed, so that no variable can bring structure with it, and ${NAME} can
 // be a duration, number or boolean. Within { } and [ ] YAML wants quotes around it: [sh, -c,
@@ -47,15 +47,15 @@
 //
 // # Secrets
 //
-// Errors show values as the file has them, never what a variable holds. They show nothing of URLs
-// and passwords of redis, of its addresses that hold an @, of env, headers, fields and bodies, and
-// of URLs that may hold a password. A [Config] prints without its secrets. Names, schedules and the
-// like are not treated as secrets: take none of them from a secret variable.
+// Errors show values as the file has them, never what a variable holds. They hide URLs and
+// passwords of redis, those of its addresses that hold an @, and URLs that may hold a password.
+// They also hide env, headers, fields and bodies. A [Config] prints without its secrets. Names,
+// schedules and the like are not treated as secrets: take none of them from a secret variable.
 //
 // # Revisions
 //
-// Two files make a job with the same revision (jobs.Job.Revision) when they say the same about it:
-// policies count by their values, and the keys within exec, http, redis_stream or log as they are
+// Two files make a job with the same revision (jobs.Job.Revision) when they say the same about it.
+// Policies count by their values. The keys within exec, http, redis_stream or log count as they are
 // written, before ${NAME} is replaced. Comments, layout, quotes, aliases and the order of keys make
 // no difference; a key that is written with the value of its default does. So replicas with other
 // values in their environment agree, and no revision gives a variable away.

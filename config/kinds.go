@@ -200,8 +200,8 @@ var streamKey = checked("the key of a stream, such as events", "text without } b
 	return ""
 })
 
-// hasHashTag reports whether a part of key alone decides about its slot of a Redis Cluster: the
-// text between the first { and the first } after it, unless that is empty.
+// hasHashTag reports whether a part of key alone decides about its slot of a Redis Cluster. That
+// part is the text between the first { and the first } after it, unless it is empty.
 func hasHashTag(key string) bool {
 	_, after, _ := strings.Cut(key, "{")
 	tag, _, closed := strings.Cut(after, "}")

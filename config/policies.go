@@ -26,8 +26,8 @@ func related(spec jobs.Spec, field string) string {
 	return partner[field]
 }
 
-// specFaults checks a job's spec and reports each fault where its cause is written: in the job, in
-// the defaults that it inherits, or at the job where neither has the field.
+// specFaults checks a job's spec and reports each fault where its cause is written. That is in the
+// job, or in the defaults that it inherits; or at the job where neither has the field.
 func (r *reader) specFaults(job value, spec jobs.Spec) {
 	for _, fault := range faultsOf(spec) {
 		field, other := fault.Field, related(spec, fault.Field)

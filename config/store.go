@@ -59,8 +59,9 @@ func (r *reader) checkStore(c *Config) {
 	}
 }
 
-// Locate says where the configuration was read: a relative path of its store starts there, and a store that it does not name
-// is a file beside it, with the same name and the ending .db. An empty file means the working directory.
+// Locate sets the file that the configuration was read from. A relative path of its store starts
+// there. A store without a path is a file beside it, with the same name and the ending .db. An
+// empty file means the working directory.
 func (c *Config) Locate(file string) {
 	if c.Store.URL.Reveal() == "" && !c.Redis.Configured() {
 		name := filepath.Base(file)

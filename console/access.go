@@ -20,7 +20,8 @@ const (
 
 // Caller is who sent a request. The zero Caller is nobody.
 type Caller struct {
-	// Name is recorded with whatever the caller changes. Characters that a name cannot have are replaced.
+	// Name is recorded with whatever the caller changes. Characters that a name cannot have are
+	// replaced.
 	Name string
 	Role Role
 }
@@ -95,9 +96,10 @@ func (c *Console) may(caller Caller, needs Role) *problem {
 	return nil
 }
 
-// loopbackOnly returns the rule that a request without tokens breaks; "" when it breaks none. Both ends of the connection
-// have to be on this machine. So must the name that the client used: a page of another site, whose name was made to resolve
-// to this machine, is sent to this address too. And a proxy on this machine speaks for others.
+// loopbackOnly returns the rule that a request without tokens breaks; "" when it breaks none. Both
+// ends of the connection have to be on this machine. So must the name that the client used. A page
+// of another site, whose name was made to resolve to this machine, sends its requests to this
+// address too. And a proxy on this machine speaks for others.
 func loopbackOnly(r *http.Request) string {
 	const rule = "without tokens this answers only on this machine, "
 	address, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -123,7 +125,8 @@ func isLoopback(address string) bool {
 	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
 
-// isLocalHost reports whether a Host header names this machine by a name that nobody else can claim.
+// isLocalHost reports whether a Host header names this machine by a name that nobody else can
+// claim.
 func isLocalHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

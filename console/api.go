@@ -17,7 +17,8 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// What the API has besides the pages is for programs such as the command line: what package fleet returns, as it writes it.
+// What the API has besides the pages is for programs such as the command line: what package fleet
+// returns, as it writes it.
 
 //go:embed openapi.yaml
 var openAPI []byte
@@ -27,7 +28,8 @@ func (q *request) openapi() *problem {
 	return nil
 }
 
-// parameters returns the query of a URL, which may have only the known names, each once; those named by many more often.
+// parameters returns the query of a URL, which may have only the known names, each once; those
+// named by many more often.
 func (q *request) parameters(known ...string) (url.Values, error) {
 	v, err := q.values()
 	if err != nil {
@@ -218,8 +220,8 @@ func historyOf(name string, now time.Time, entries []fleet.Entry, after cursor, 
 	return p
 }
 
-// cursor is a place in a history, which is ordered by the moments of its entries: a page goes on after it, whatever has come
-// or gone meanwhile.
+// cursor is a place in a history, which is ordered by the moments of its entries. A page goes on
+// after it, whatever entries have come or gone meanwhile.
 type cursor struct {
 	moment int64 // of the last entry that was shown, in Unix ms
 	shown  int   // of the entries of that moment

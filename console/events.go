@@ -21,8 +21,8 @@ type event struct {
 	data   []byte // the change as JSON, written once for all streams
 }
 
-// eventLog keeps the newest events. Ids begin with a word of this process: those of another mean nothing here. It is safe
-// for concurrent use.
+// eventLog keeps the newest events. Ids begin with a word of this process: those of another mean
+// nothing here. It is safe for concurrent use.
 type eventLog struct {
 	process string
 
@@ -63,7 +63,8 @@ func (l *eventLog) last() uint64 {
 // id returns the id of an event.
 func (l *eventLog) id(seq uint64) string { return l.process + "-" + strconv.FormatUint(seq, 10) }
 
-// number returns the number of the event that an id names, and whether the events after it are known here.
+// number returns the number of the event that an id names, and whether the events after it are
+// known here.
 func (l *eventLog) number(id string) (seq uint64, ok bool) {
 	process, number, found := strings.Cut(id, "-")
 	seq, err := strconv.ParseUint(number, 10, 64)
@@ -75,8 +76,8 @@ func (l *eventLog) number(id string) (seq uint64, ok bool) {
 	return seq, seq+1 >= l.first && seq < l.first+uint64(len(l.kept))
 }
 
-// after returns the events after number seq, a channel that is closed when there are more, and false when some of them are
-// not kept any more.
+// after returns the events after number seq, and a channel that is closed when there are more. It
+// returns false when some of them are not kept any more.
 func (l *eventLog) after(seq uint64) (events []event, more <-chan struct{}, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

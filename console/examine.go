@@ -25,9 +25,9 @@ type Finding struct {
 	Change  string `json:"change"` // what to do; empty when nothing is wrong
 }
 
-// WithExamination says what checks the store and the fleet: the page of the fleet shows its findings. It is called in the
-// background while somebody looks at that page, at most once a minute and for a 20th of the time, and has to return when ctx
-// ends, after 10 s.
+// WithExamination says what checks the store and the fleet: the page of the fleet shows its
+// findings. It is called in the background while somebody looks at that page: at most once a
+// minute, and for a 20th of the time. It has to return when ctx ends, after 10 s.
 func WithExamination(examine func(ctx context.Context) (Examination, error)) Option {
 	return func(o *options) { o.examine = examine }
 }
@@ -35,7 +35,8 @@ func WithExamination(examine func(ctx context.Context) (Examination, error)) Opt
 const (
 	examineInterval = time.Minute
 	examineShare    = 20
-	// firstExamination is how long a page waits for the first findings. Later ones are shown when they are there.
+	// firstExamination is how long a page waits for the first findings. Later ones are shown when
+	// they are there.
 	firstExamination = 500 * time.Millisecond
 )
 

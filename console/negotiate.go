@@ -17,8 +17,9 @@ const (
 	asText format = "text/plain"
 )
 
-// formatOf returns the form in which a request wants its answer. One whose path ends in .json or .txt says so; path is
-// without that. known reports whether a path is a page as it stands: names of jobs may end like that as well.
+// formatOf returns the form in which a request wants its answer. One whose path ends in .json or
+// .txt says so; path is without that. known reports whether a path is a page as it stands: names of
+// jobs may end like that as well.
 func formatOf(r *http.Request, known func(path string) bool) (path string, f format, p *problem) {
 	path = r.URL.Path
 	for suffix, f := range map[string]format{".json": asJSON, ".txt": asText} {
@@ -33,8 +34,8 @@ func formatOf(r *http.Request, known func(path string) bool) (path string, f for
 	return path, f, nil
 }
 
-// accepted returns the format that an Accept header likes best, of those offered: the first of them where it likes several
-// as much, or there is no header.
+// accepted returns the format, of those offered, that an Accept header likes best. It is the first
+// of them where the header likes several as much, or there is none.
 func accepted(header []string, offered ...format) (best format, ok bool) {
 	text := strings.TrimSpace(strings.Join(header, ","))
 	if text == "" {
@@ -49,7 +50,8 @@ func accepted(header []string, offered ...format) (best format, ok bool) {
 	return best, bestQuality > 0
 }
 
-// quality is how much an Accept header likes a media type, from 0 to 1: what its most exact range says.
+// quality is how much an Accept header likes a media type, from 0 to 1: what its most exact range
+// says.
 func quality(header, mediaType string) float64 {
 	group, _, _ := strings.Cut(mediaType, "/")
 	ranges := []string{mediaType, group + "/*", "*/*"} // from the most exact on

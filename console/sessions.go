@@ -14,8 +14,9 @@ const (
 	maxSessions     = 1000 // one more ends the oldest
 )
 
-// sessions are the logins of browsers. They are in memory only: a restart ends them. A session lasts until it is
-// [sessionLifetime] old, somebody logs out, or its token's secret changes. It is safe for concurrent use.
+// sessions are the logins of browsers. They are in memory only: a restart ends them. A session
+// lasts until it is [sessionLifetime] old, somebody logs out, or its token's secret changes. It is
+// safe for concurrent use.
 type sessions struct {
 	mu   sync.Mutex
 	byID map[[sha256.Size]byte]session // by the hash of the id, so that a lookup says nothing about ids
@@ -26,8 +27,8 @@ type session struct {
 	began time.Time
 }
 
-// begin starts a session for the bearer of a secret, and sets its cookie. The session that the request came with ends: an
-// id that somebody else may know is never given a login.
+// begin starts a session for the bearer of a secret, and sets its cookie. The session that the
+// request came with ends: an id that somebody else may know is never given a login.
 func (s *sessions) begin(w http.ResponseWriter, r *http.Request, secret string) {
 	s.end(w, r)
 	id := rand.Text()
@@ -88,8 +89,8 @@ func (s *sessions) caller(r *http.Request, known *tokens) (Caller, bool) {
 	return Caller{known.list[i].Name, known.list[i].Role}, true
 }
 
-// setSessionCookie sets the cookie for the directory of the login page, which is where the console is mounted as the
-// browser sees it: whatever prefix a mux or proxy has removed.
+// setSessionCookie sets the cookie for the directory of the login page. The console is mounted
+// there as the browser sees it, whatever prefix a mux or proxy has removed.
 func setSessionCookie(w http.ResponseWriter, r *http.Request, id string, maxAge int) {
 	cookie := http.Cookie{
 		Name: sessionCookie, Value: id, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// readInterval is how long a reading of the store is shown before the next one, and readShare the part of the
-	// time that reads may take: what takes longer to read is read less often.
+	// readInterval is how long a reading of the store is shown before the next one. readShare is
+	// the part of the time that reads may take, so slow reads are rarer.
 	readInterval = time.Second
 	readShare    = 5
 	// readTimeout bounds one read of the store.
@@ -56,8 +56,8 @@ func (b *background) close() {
 	b.running.Wait()
 }
 
-// shared reads a value for any number of callers: one read at a time, none that nobody has asked for, and a value that was
-// read a moment ago is not read again. It is safe for concurrent use.
+// shared reads a value for any number of callers. One read runs at a time, only for a caller, and a
+// value that was read a moment ago is not read again. It is safe for concurrent use.
 type shared[T any] struct {
 	read  func(context.Context) (T, error)
 	in    *background
@@ -87,7 +87,8 @@ func (s *shared[T]) freshLocked() bool {
 	return s.last.done && s.last.version >= s.version && time.Since(s.last.began) < s.intervalLocked()
 }
 
-// intervalLocked is the least time between the last read and the next. A store that does not answer has nothing to do.
+// intervalLocked is the least time between the last read and the next. A store that does not answer
+// has nothing to do.
 func (s *shared[T]) intervalLocked() time.Duration {
 	if s.last.err != nil {
 		return max(cmp.Or(s.every, readInterval), s.last.took)
@@ -95,8 +96,8 @@ func (s *shared[T]) intervalLocked() time.Duration {
 	return max(cmp.Or(s.every, readInterval), time.Duration(cmp.Or(s.share, readShare))*s.last.took)
 }
 
-// get returns the value, as old as [readInterval] at most where reads are fast, or why there is none. The read does not end
-// with ctx: others may wait for it.
+// get returns the value, as old as [readInterval] at most where reads are fast, or why there is
+// none. The read does not end with ctx: others may wait for it.
 func (s *shared[T]) get(ctx context.Context) (T, error) {
 	for {
 		s.mu.Lock()
@@ -119,8 +120,8 @@ func (s *shared[T]) get(ctx context.Context) (T, error) {
 	}
 }
 
-// peek returns what the last read gave, without waiting, and begins the next where it is due. known is false before the first
-// has ended.
+// peek returns what the last read gave, without waiting, and begins the next where it is due. known
+// is false before the first has ended.
 func (s *shared[T]) peek() (value T, known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +131,8 @@ func (s *shared[T]) peek() (value T, known bool, err error) {
 	return s.last.value, s.last.done, s.last.err
 }
 
-// known returns the last value that a read gave, however that came to be the last; none that is older than [maxStale].
+// known returns the last value that a read gave, however that came to be the last; none that is
+// older than [maxStale].
 func (s *shared[T]) known() (value T, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -96,7 +96,8 @@ func parseStream(r *http.Request) (streamQuery, *problem) {
 	return q, nil
 }
 
-// stream serves events until the client is gone, the console is closed, or the caller may not read any more.
+// stream serves events until the client is gone, the console is closed, or the caller may not read
+// any more.
 func (q *request) stream(brief bool) *problem {
 	c, w, r := q.c, q.w, q.r
 	query, p := parseStream(r)
@@ -120,7 +121,8 @@ func (q *request) stream(brief bool) *problem {
 	return nil
 }
 
-// follow sends what happens. Then the browser connects again with the id of the last event that it has.
+// follow sends what happens. Then the browser connects again with the id of the last event that it
+// has.
 func (c *Console) follow(r *http.Request, s *eventStream) {
 	seq, err := s.begin()
 	ticker := time.NewTicker(c.options.limits.streamInterval)
@@ -162,8 +164,8 @@ type eventStream struct {
 	writeTimeout time.Duration
 }
 
-// begin sends the first event, and returns the number of the event after which others follow: ready, or reset when some of
-// the events since the one that the client has are not known.
+// begin sends the first event, and returns the number of the event after which others follow. The
+// event is ready, or reset when some events since the client's last are not known.
 func (s *eventStream) begin() (seq uint64, err error) {
 	if err := s.write(fmt.Sprintf("retry: %d\n\n", streamRetry)); err != nil {
 		return 0, err
@@ -222,7 +224,8 @@ func (s *eventStream) only(c change) []byte {
 	return data
 }
 
-// write sends text at once. The server's own limit for an answer, which a stream outlasts, does not hold.
+// write sends text at once. The server's own limit for an answer, which a stream outlasts, does not
+// hold.
 func (s *eventStream) write(text string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(s.writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err

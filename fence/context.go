@@ -4,8 +4,8 @@ import "context"
 
 type tokenKey struct{}
 
-// NewContext returns a context that carries a fencing token: of a lease that belongs to no run, or
-// of the caller of a service, for calls to other services.
+// NewContext returns a context that carries a fencing token for calls to other services. The token
+// is of a lease that belongs to no run, or of the caller of a service.
 func NewContext(ctx context.Context, token int64) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }

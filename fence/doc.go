@@ -16,35 +16,43 @@
 // The resource must compare, remember and write in one step. How it does so depends on the
 // resource:
 //
-//   - fence/sqlfence: in the transaction of the write, with a table of tokens or a column beside the data.
+//   - fence/sqlfence: in the transaction of the write, with a table of tokens or a column beside
+//     the data.
 //   - fence/redisfence: in the script that writes.
-//   - fence/httpfence: in the header of a request. The server compares before its handler runs, and again where the handler
-//     writes, for the one step.
+//   - fence/httpfence: in the header of a request. The server compares before its handler runs, and
+//     again where the handler writes, for the one step.
 //   - [Memory]: under a mutex, for data of this process.
 //
 // # Rules
 //
-//   - One resource, one name. The tokens of one job, or of one lease's name, rise. Tokens of different names have no order. Where
-//     two jobs write to one place, each needs a resource of its own there ("account-7/interest", "account-7/fees").
-//   - Each write carries the token of its run. The fence neither checks nor sees a write without a token.
-//   - The first write or check of the newer holder closes the fence for the older one. Until then the older holder can write,
-//     because the resource does not know of the newer one. Where that matters, begin a run with a check.
-//   - Runs of one job that may overlap (overlap: allow) have different tokens, and the fence refuses the older runs. Fence such a
-//     job by tick ([github.com/solotick/solotick/jobs.Run.TickID] as the resource), or not at all.
-//   - A StaleError is final: the resource refuses this token for ever. Do not retry; end the run, and return
-//     [github.com/solotick/solotick/jobs.Permanent] where the run would be retried.
+//   - One resource, one name. The tokens of one job, or of one lease's name, rise. Tokens of
+//     different names have no order. Where two jobs write to one place, each needs a resource of
+//     its own there ("account-7/interest", "account-7/fees").
+//   - Each write carries the token of its run. The fence neither checks nor sees a write without a
+//     token.
+//   - The first write or check of the newer holder closes the fence for the older one. Until then
+//     the older holder can write, because the resource does not know of the newer one. Where that
+//     matters, begin a run with a check.
+//   - Runs of one job that may overlap (overlap: allow) have different tokens, and the fence
+//     refuses the older runs. Fence such a job by tick
+//     ([github.com/solotick/solotick/jobs.Run.TickID] as the resource), or not at all.
+//   - A StaleError is final: the resource refuses this token for ever. Do not retry; end the run,
+//     and return [github.com/solotick/solotick/jobs.Permanent] where the run would be retried.
 //
 // # What it cannot do
 //
-//   - It does not separate the writes of one grant. The retries of a run share its token, and a retry repeats a write whose answer
-//     was lost. Make those writes idempotent, by the tick's identity.
+//   - It does not separate the writes of one grant. The retries of a run share its token, and a
+//     retry repeats a write whose answer was lost. Make those writes idempotent, by the tick's
+//     identity.
 //   - It does not undo what the older holder wrote before the newer one came.
-//   - It protects one resource. Of a run that writes to two of them, one can refuse and the other accept.
-//   - It knows no more than the resource remembers. A restored backup, or a database replica that lagged before it was promoted, has
-//     an older newest token, together with older data.
-//   - It is no authentication. A client that may send tokens can send a high one, and lock all others out.
-//   - It refuses a source of tokens that went back, such as another Redis whose clock is behind, until the tokens are higher again
-//     or somebody removes the remembered token.
+//   - It protects one resource. Of a run that writes to two of them, one can refuse and the other
+//     accept.
+//   - It knows no more than the resource remembers. A restored backup, or a database replica that
+//     lagged before it was promoted, has an older newest token, together with older data.
+//   - It is no authentication. A client that may send tokens can send a high one, and lock all
+//     others out.
+//   - It refuses a source of tokens that went back, such as another Redis whose clock is behind. It
+//     does so until the tokens are higher again, or somebody removes the remembered token.
 //
 // # Where it comes from
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// AuditLog is a page of the audit log: acts of people, newest first. Facts have no other kinds than triggered,
-// paused, resumed, cancelled, repaired, forgotten and released.
+// AuditLog is a page of the audit log: acts of people, newest first. Facts have no other kinds than
+// triggered, paused, resumed, cancelled, repaired, forgotten and released.
 type AuditLog struct {
 	Facts  []Fact
 	Next   string // the cursor of older facts; empty when there are none
@@ -20,9 +20,10 @@ type AuditLog struct {
 // ErrCursor is matched by the error of [Fleet.Audit] for a cursor that it has not returned.
 var ErrCursor = protocol.ErrCursor
 
-// Audit returns n acts of people, newest first, whatever they were asked for by, and whether or not their jobs and locks are
-// still there: n from 1 to 1000. The cursor is empty at first, and then the Next of the page before; acts that come
-// meanwhile do not move older ones to other pages. It matches [errors.ErrUnsupported] where the store keeps no audit log.
+// Audit returns n acts of people, newest first: n from 1 to 1000. It has acts from every interface,
+// also about jobs and locks that are not there any more. The cursor is empty at first, and then the
+// Next of the page before; acts that come meanwhile do not move older ones to other pages. It
+// matches [errors.ErrUnsupported] where the store keeps no audit log.
 func (f *Fleet) Audit(ctx context.Context, cursor string, n int) (AuditLog, error) {
 	log, err := ability[protocol.AuditLog](f.store, "keep an audit log", "protocol.AuditLog")
 	if err != nil {
@@ -35,9 +36,9 @@ func (f *Fleet) Audit(ctx context.Context, cursor string, n int) (AuditLog, erro
 	return AuditLog{Facts: factsOf(page.Entries), Next: page.Next, Used: page.Used, Budget: page.Budget}, nil
 }
 
-// SetAuditBudget sets how many bytes the audit log may take in the store, for the whole fleet and lasting: from
-// 128 KiB to 64 MiB, 4 MiB unless it was set. An act takes 200 to 300 bytes, and its reason. When the budget gets smaller the oldest
-// acts are removed at once.
+// SetAuditBudget sets how many bytes the audit log of the fleet may take in the store, from now on.
+// It is from 128 KiB to 64 MiB, and 4 MiB unless it was set. An act takes 200 to 300 bytes, and its
+// reason. When the budget gets smaller the oldest acts are removed at once.
 func (f *Fleet) SetAuditBudget(ctx context.Context, bytes int) error {
 	log, err := ability[protocol.AuditLog](f.store, "keep an audit log", "protocol.AuditLog")
 	if err != nil {

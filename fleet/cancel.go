@@ -12,8 +12,9 @@ import (
 
 // Cancelled is the answer to [Fleet.Cancel].
 type Cancelled struct {
-	// Status is, in the words of its String, pending: a replica runs the tick, and is notified; settled: it has ended as
-	// cancelled; or not_open: it was settled otherwise, or never came to be.
+	// Status is, in the words of its String, one of three. With pending a replica runs the tick,
+	// and is notified. With settled it has ended as cancelled. With not_open it was settled
+	// otherwise, or never opened.
 	Status    protocol.CancelStatus
 	Job       string
 	Tick      time.Time
@@ -28,9 +29,10 @@ type Cancelled struct {
 // ErrNotCancellable is returned by [Fleet.Cancel] for a leader task.
 var ErrNotCancellable = errors.New("fleet: a leader task starts again wherever its run ends: pause it to end it")
 
-// Cancel ends a tick of a job that is open: it is settled as cancelled, and never runs again. A replica that runs it is
-// notified at once and cancels the run's context with a [*lease.CancelledError]; one that is frozen or gone keeps the tick
-// until its lease runs out. A tick that waits, also for a replica to take it over, is settled at once. To repeat a cancel
+// Cancel ends a tick of a job that is open: it is settled as cancelled, and never runs again. A
+// replica that runs it is notified at once and cancels the run's context with a
+// [*lease.CancelledError]. One that is frozen or gone keeps the tick until its lease runs out. A
+// tick that waits, also for a replica to take it over, is settled at once. To repeat a cancel
 // changes nothing.
 //
 // It returns [ErrUnknown] for a job that no replica has ever contended for. It returns
@@ -68,7 +70,8 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act)
 	}, nil
 }
 
-// Open returns the ticks of a job that are not settled, newest first. That of a leader task has the zero time.
+// Open returns the ticks of a job that are not settled, newest first. That of a leader task has the
+// zero time.
 func (f *Fleet) Open(ctx context.Context, job string) ([]Entry, error) {
 	r, err := f.inspect(ctx, job)
 	if err != nil {

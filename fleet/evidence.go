@@ -43,7 +43,8 @@ func annotate(list []Entry, facts []Fact) []Entry {
 	return list
 }
 
-// holders returns who held a tick before its last holder, first to last. The zero tick is that of a leader task.
+// holders returns who held a tick before its last holder, first to last. The zero tick is that of a
+// leader task.
 func holders(facts []Fact, tick time.Time) (list []Holder) {
 	for _, f := range facts {
 		if f.Kind == wire.FactTakeover && f.Tick.Equal(tick) {
@@ -136,7 +137,8 @@ func (r *reasoner) formerLeaders() (text string) {
 	return fmt.Sprintf(" Before %s, %s led from %s %s.", h.Next, h.Replica, r.when(h.From), how)
 }
 
-// pauseAt returns the pause in which something was skipped, and who ended it, and when, as far as that is known.
+// pauseAt returns the pause in which something was skipped, and who ended it, and when, as far as
+// that is known.
 func (r *reasoner) pauseAt(at time.Time) (paused *Fact, by string, until time.Time) {
 	for i, f := range r.Facts { // newest first
 		switch {
@@ -154,7 +156,8 @@ func (r *reasoner) pauseAt(at time.Time) (paused *Fact, by string, until time.Ti
 	return nil, "", time.Time{}
 }
 
-// tolerance is by how much the times of facts may be off: a claim, or the return of a replica, takes a moment.
+// tolerance is by how much the times of facts may be off: a claim, or the return of a replica,
+// takes a moment.
 const tolerance = 1500 * time.Millisecond
 
 // gap is a time in which nobody could start the job.
@@ -163,8 +166,8 @@ type gap struct {
 	text     string
 }
 
-// hindered says why nobody started the job from the time of r's tick until it counted as missed, by what replicas noted,
-// and whether that explains all of it.
+// hindered explains why nobody started the job from the time of r's tick until it counted as
+// missed, by what replicas noted. It reports whether that explains all of it.
 func (r *reasoner) hindered(found time.Time) (text string, explains bool) {
 	grace := time.Second
 	if r.Job != nil {
@@ -199,7 +202,8 @@ func (r *reasoner) hindered(found time.Time) (text string, explains bool) {
 	return strings.Join(texts, "; then "), !covered.Add(tolerance).Before(end) && len(texts) > 0
 }
 
-// allNoted returns when none of the replicas that then lived could claim, for the same cause: FactAway or FactHeld.
+// allNoted returns when none of the replicas that then lived could claim, for the same cause:
+// FactAway or FactHeld.
 func (r *reasoner) allNoted(kind string, from, to time.Time) (g gap, ok bool) {
 	witnesses := map[string]bool{}
 	living := 1

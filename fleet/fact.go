@@ -13,11 +13,13 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Fact is an act of somebody about a job, or an observation of a replica, as the store's journal keeps it, where it has one. It is
-// evidence for people: nothing depends on it, and one that could not be written makes an explanation say less.
+// Fact is an act of somebody about a job, or an observation of a replica, as the store's journal
+// keeps it, where it has one. It is evidence for people: nothing depends on it, and one that could
+// not be written makes an explanation say less.
 type Fact struct {
 	At time.Time // when it was noted, by fleet time
-	// Kind says what it is about. Those about jobs are in the journal of the job, the others in that of the fleet:
+	// Kind says what it is about. Those about jobs are in the journal of the job, the others in
+	// that of the fleet:
 	//
 	//	triggered By asked for Tick, with Key and a Payload
 	//	paused    By paused the job at From, because of Why
@@ -45,8 +47,9 @@ type Fact struct {
 	Pauser   string    // of resumed: who had paused the job
 	From, To time.Time // by fleet time, in milliseconds
 
-	// Of takeover: the former holder, with its grant. Released says that it gave the tick up; otherwise its
-	// lease ran out at To. Of absent, Replica is the one whose heartbeat was the last.
+	// Of takeover: the former holder, with its grant. Released says that it gave the tick up;
+	// otherwise its lease ran out at To. Of absent, Replica is the one whose heartbeat was the
+	// last.
 	Replica  string
 	Token    int64
 	Attempt  int
@@ -57,13 +60,13 @@ type Fact struct {
 	Before   string   // and the one before; empty when it is not known
 	Living   int      // of away and held: how many replicas By had seen before, itself included; 0 when it had seen none
 
-	// Step is of held: how far the store's clock had stepped, in milliseconds, above 0 when forward; 0 when By had just
-	// started, and the clock disagreed with its machine's.
+	// Step belongs to held. It is how far the store's clock had stepped, in milliseconds, above 0
+	// when forward. It is 0 when By had just started, and the clock disagreed with its machine's.
 	Step time.Duration
 }
 
-// factJSON is how a Fact is kept. It is read by other versions of this program: a field may be added, and none changes its
-// meaning. Times are Unix milliseconds.
+// factJSON is how a Fact is kept. It is read by other versions of this program: a field may be
+// added, and none changes its meaning. Times are Unix milliseconds.
 type factJSON struct {
 	Kind     string   `json:"kind"`
 	Tick     int64    `json:"tick,omitempty"`
@@ -89,7 +92,8 @@ type factJSON struct {
 	Step     int64    `json:"step_ms,omitempty"`
 }
 
-// Request identifies what f is about, so that a fact which several notice, or somebody notes twice, is kept once.
+// Request identifies what f is about, so that a fact which several notice, or somebody notes twice,
+// is kept once.
 func (f Fact) Request() string {
 	id := []any{f.Kind}
 	switch f.Kind {
@@ -154,12 +158,14 @@ func decodeFact(n protocol.JournalEntry) (Fact, bool) {
 	}, true
 }
 
-// Facts returns what the job's journal holds, newest first: who triggered, paused, resumed and cancelled it, whose ticks
-// were taken over, its edits, and who repaired it. At most 128 are kept.
+// Facts returns what the job's journal holds, newest first. It names who triggered, paused,
+// resumed, cancelled and repaired the job, whose ticks were taken over, and the job's edits. At
+// most 128 are kept.
 func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return f.facts(ctx, job) }
 
-// FleetFacts returns what the fleet's journal holds, newest first: when the store did not answer a replica, when no replica
-// lived, which jobs were forgotten, and when one claimed nothing because it did not trust the store's clock.
+// FleetFacts returns what the fleet's journal holds, newest first. It shows when the store did not
+// answer a replica, when no replica lived, and which jobs were forgotten. It also shows when a
+// replica claimed nothing because it did not trust the store's clock.
 func (f *Fleet) FleetFacts(ctx context.Context) ([]Fact, error) { return f.facts(ctx, "") }
 
 func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {
@@ -184,15 +190,17 @@ func factsOf(notes []protocol.JournalEntry) []Fact {
 	return list
 }
 
-// noteTimeout bounds how long an act waits for its fact to be noted: acts of one process go to the audit log one after
-// another.
+// noteTimeout bounds how long an act waits for its fact to be noted: acts of one process go to the
+// audit log one after another.
 const noteTimeout = 5 * time.Second
 
-// repeatedWithin is for how long an act that somebody repeats, whose first answer was lost, counts as the same.
+// repeatedWithin is for how long an act that somebody repeats, whose first answer was lost, counts
+// as the same.
 const repeatedWithin = 10 * time.Minute
 
-// note records an act about a job, after it was done, in its journal and in the audit log: when this fails, the actor is not
-// known, and nothing else is lost. The other order could name somebody that did nothing.
+// note records an act about a job in its journal and in the audit log, after the act. When this
+// fails, the actor is not known, and nothing else is lost. The other order could name somebody that
+// did nothing.
 func (f *Fleet) note(ctx context.Context, job string, fact Fact) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()

@@ -16,7 +16,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// Fleet shows and controls the jobs of the replicas that share a store. It is safe for concurrent use.
+// Fleet shows and controls the jobs of the replicas that share a store. It is safe for concurrent
+// use.
 type Fleet struct {
 	store     lease.Store
 	namespace string
@@ -27,8 +28,9 @@ type Fleet struct {
 // New makes a Fleet on the store that the replicas use. The namespace is that of
 // the store.
 //
-// Not every store can do everything: a method whose ability store lacks returns an error that matches
-// [errors.ErrUnsupported] and names the missing ability, a [protocol.Inspector], [protocol.Controller] or [protocol.Membership].
+// Not every store can do everything. A method whose ability store lacks returns an error that
+// matches [errors.ErrUnsupported]. It names the ability: a [protocol.Inspector],
+// [protocol.Controller] or [protocol.Membership].
 func New(store lease.Store) (*Fleet, error) {
 	f := &Fleet{store: store, age: wire.DefaultAge}
 	if protocol.IsNil(store) {
@@ -97,8 +99,8 @@ func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	return Pause{By: p.By, Reason: p.Reason, Since: p.Since, Before: p.Since.Before(before)}, nil
 }
 
-// Resume ends a pause, and skips every tick that came due in it. It returns the pause that it ended; nil when the job was
-// not paused.
+// Resume ends a pause, and skips every tick that came due in it. It returns the pause that it
+// ended; nil when the job was not paused.
 func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*Pause, error) {
 	if err := act.check(); err != nil {
 		return nil, err
@@ -133,8 +135,9 @@ func (f *Fleet) noteResume(ctx context.Context, job string, act Act, was protoco
 	f.note(ctx, job, fact)
 }
 
-// noteLostResume records a resume whose answer was lost, when its caller repeats it: the record has the ticks that it skipped,
-// and the journal the pause that it ended. Where these are not known, nobody is named.
+// noteLostResume records a resume whose answer was lost, when its caller repeats it. The record has
+// the ticks that it skipped, and the journal the pause that it ended. Where these are not known,
+// nobody is named.
 func (f *Fleet) noteLostResume(ctx context.Context, job string, act Act, now time.Time) {
 	r, err := f.inspect(ctx, job)
 	if err != nil || r.Paused != nil {
@@ -161,8 +164,9 @@ func (f *Fleet) noteLostResume(ctx context.Context, job string, act Act, now tim
 	}
 }
 
-// Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is
-// known. Where the store does not have the set of jobs that one names, its Jobs are nil for now: see [Replica].
+// Replicas returns the replicas that live, sorted by id. Of one that says nothing this program
+// understands, only the id is known. Where the store does not have the set of jobs that one names,
+// its Jobs are nil for now: see [Replica].
 func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	r, err := ability[protocol.Membership](f.store, "list its members", "protocol.Membership")
 	if err != nil {
@@ -177,8 +181,8 @@ func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	return replicas(list), err
 }
 
-// Serving returns the live replicas that serve a job, sorted by id, without those that are stopping. unserved says that it
-// is certain that none does.
+// Serving returns the live replicas that serve a job, sorted by id, without those that are
+// stopping. unserved says that it is certain that none does.
 func (f *Fleet) Serving(ctx context.Context, job string) (serving []Replica, unserved bool, err error) {
 	list, err := f.Replicas(ctx)
 	if err != nil {
@@ -188,8 +192,9 @@ func (f *Fleet) Serving(ctx context.Context, job string) (serving []Replica, uns
 	return slices.DeleteFunc(list, func(r Replica) bool { return !slices.Contains(ids, r.ID) }), unserved, nil
 }
 
-// FormerReplicas returns the replicas that stopped or died within the last 24 h, the newest heartbeat first, at
-// most 64 of them. The error matches [errors.ErrUnsupported] where the store does not keep them.
+// FormerReplicas returns the replicas that stopped or died within the last 24 h, the newest
+// heartbeat first, at most 64 of them. The error matches [errors.ErrUnsupported] where the store
+// does not keep them.
 func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
 	h, err := ability[protocol.MemberHistory](f.store, "list former members", "protocol.MemberHistory")
 	if err != nil {

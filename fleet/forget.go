@@ -19,7 +19,8 @@ type Forgotten struct {
 	By        string // who removed it; empty of [Fleet.Forgettable]
 }
 
-// ErrInUse is matched by the error of [Fleet.Forget] for a job that somebody may still work on. Nothing was removed.
+// ErrInUse is matched by the error of [Fleet.Forget] for a job that somebody may still work on.
+// Nothing was removed.
 var ErrInUse = errors.New("fleet: the job is in use")
 
 // inUseError says why the record of a job is not removed.
@@ -92,9 +93,10 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 	return r, Forgotten{Job: job, Watermark: wire.FromMilli(r.Watermark), Outcomes: len(r.Settled)}, nil
 }
 
-// Forget removes what the store keeps of a job that is gone: its record, with the history, a pause and the keys of
-// triggers, and its journal. A replica that gets the job later starts with a new record, as for a new job: it catches up
-// nothing. Tokens go on rising. The journal of the fleet and the audit log keep the act.
+// Forget removes what the store keeps of a job that is gone. That is its record, with the history,
+// a pause and the keys of triggers, and its journal. A replica that gets the job later starts with
+// a new record, as for a new job: it catches up nothing. Tokens go on rising. The journal of the
+// fleet and the audit log keep the act.
 //
 // The error matches [ErrInUse] while a live replica serves the job or a tick of it is open, and
 // [ErrUnknown] when there is no record. It matches [ErrClock] when the store's clock cannot be
@@ -129,7 +131,8 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	case a.Status == protocol.RecordAbsent && tries == 1:
 		return Forgotten{}, fmt.Errorf("job %q: %w", job, protocol.ErrUnknown)
 	}
-	// The definitions are a journal of their own, which has no record beside it. Without them nothing goes wrong.
+	// The definitions are a journal of their own, which has no record beside it. Without them
+	// nothing goes wrong.
 	_, _, _ = f.remove(ctx, remover, protocol.Remove{Name: wire.DefinitionsOf(job)})
 	fact := act.fact(wire.FactForgotten)
 	fact.Job, fact.Token, fact.To = job, r.Token, forgotten.Watermark
@@ -138,8 +141,8 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	return forgotten, nil
 }
 
-// remove asks a few times when the outcome is unknown. An earlier try may have removed the record that a later one does
-// not find.
+// remove asks a few times when the outcome is unknown. An earlier try may have removed the record
+// that a later one does not find.
 func (f *Fleet) remove(ctx context.Context, remover protocol.Remover, q protocol.Remove) (a protocol.Removed, tries int, err error) {
 	for tries = 1; ; tries++ {
 		a, err = remover.Remove(ctx, q)

@@ -21,12 +21,13 @@ type Entry struct {
 	From      time.Time // the range begins after it; zero for one tick
 	Count     int       // ticks in the range, where the replica that settled it counted them; otherwise 0. 1 for one tick
 	Triggered bool      // asked for by hand, not by the schedule
-	// State is running: a replica holds it; waiting: for its place, or to be claimed after a trigger; free: its holder gave it
-	// up, or its lease ran out, and the next replica that claims it runs it; or settled.
+	// State is one of four. A running tick has a replica that holds it. A waiting one waits for its
+	// place, or to be claimed after a trigger. A free one was given up, or its lease ran out, and
+	// the next replica that claims it runs it. The last is settled.
 	State   string
 	Outcome lease.Outcome // empty unless settled
-	// Started is when the last run began, by fleet time. Where its replica did not report it, it is when the tick was
-	// granted. Zero when it never ran.
+	// Started is when the last run began, by fleet time. Where its replica did not report it, it is
+	// when the tick was granted. Zero when it never ran.
 	Started     time.Time
 	Ended       time.Time     // when the run ended; where none did, when it was settled; zero while it is not
 	SettledAt   time.Time     // when the outcome was recorded, by the store's clock; zero unless settled
@@ -38,12 +39,14 @@ type Entry struct {
 	Reason      string        // why there was no run, or why it ended, in a word: those of package scheduler
 	Error       string        // what the last run failed with, shortened
 
-	// Runs are the runs of the tick, first to last: those of its last holder, and of those before as far as that or the job's
-	// journal knows them. There are none of a tick that was never granted, nor of a range.
+	// Runs are the runs of the tick, first to last. They are those of its last holder, and of those
+	// before as far as that or the job's journal knows them. There are none of a tick that was
+	// never granted, nor of a range.
 	Runs []Run
 
-	// What the job's journal holds about the tick: who triggered it first, with which key and why, why it was cancelled, and
-	// who held it before Replica did, first to last. Empty where that is not known.
+	// The next fields have what the job's journal holds about the tick. They are who triggered it
+	// first, with which key and why, why it was cancelled, and who held it before Replica did,
+	// first to last. Empty where that is not known.
 	TriggeredBy, Key            string
 	TriggerReason, CancelReason string
 	Payload                     int // how many bytes it was triggered with; what they are is not shown
@@ -58,7 +61,8 @@ func (e Entry) Took() time.Duration {
 	return max(0, e.Ended.Sub(e.Started))
 }
 
-// Moment is the time by which people look for e: that of its tick, or the end of a run that has none, as of a leader task.
+// Moment is the time by which people look for e. It is that of its tick, or the end of a run that
+// has none, as of a leader task.
 func (e Entry) Moment() time.Time {
 	if e.Scheduled.IsZero() {
 		return e.Ended
@@ -66,11 +70,12 @@ func (e Entry) Moment() time.Time {
 	return e.Scheduled
 }
 
-// IsRange reports whether e stands for all ticks after From up to Scheduled that were undecided then.
+// IsRange reports whether e stands for all ticks after From up to Scheduled that were undecided
+// then.
 func (e Entry) IsRange() bool { return !e.From.IsZero() }
 
-// IsEmpty reports whether e is a range in which job has no tick: who resumes a job settles whatever came due meanwhile,
-// without knowing the schedule.
+// IsEmpty reports whether e is a range in which job has no tick: who resumes a job settles whatever
+// came due meanwhile, without knowing the schedule.
 func (e Entry) IsEmpty(job *jobs.Job) bool {
 	return job != nil && e.IsRange() && e.Count == 0 && (job.Spec().Leader || !inRange(job, e))
 }
@@ -80,9 +85,10 @@ func inRange(job *jobs.Job, e Entry) bool {
 	return !next.IsZero() && !next.After(e.Scheduled)
 }
 
-// History returns the ticks of a job: first those that are open, then the n newest that were settled, each newest tick
-// first. Those that were settled more than 30 days ago are left out. n below 1 means all that the store keeps,
-// as many as the job's history says. There are none for a job that nobody has contended for.
+// History returns the ticks of a job: first those that are open, then the n newest that were
+// settled, each newest tick first. Those that were settled more than 30 days ago are left out. n
+// below 1 means all that the store keeps, as many as the job's history says. There are none for a
+// job that nobody has contended for.
 func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error) {
 	r, err := f.inspect(ctx, job)
 	if err != nil {
@@ -103,8 +109,8 @@ func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error)
 	return list, nil
 }
 
-// Outcomes returns what the store keeps of the settled ticks of a job, in the order in which they were settled, newest last.
-// It does not ask the job's journal, as History does.
+// Outcomes returns what the store keeps of the settled ticks of a job, in the order in which they
+// were settled, newest last. It does not ask the job's journal, as History does.
 func (f *Fleet) Outcomes(ctx context.Context, job string) ([]Entry, error) {
 	r, err := f.inspect(ctx, job)
 	if err != nil {
@@ -117,13 +123,15 @@ func (f *Fleet) Outcomes(ctx context.Context, job string) ([]Entry, error) {
 	return list, nil
 }
 
-// history lists what a record and its journal hold: first the open ticks, then the settled ones, each newest tick first.
+// history lists what a record and its journal hold: first the open ticks, then the settled ones,
+// each newest tick first.
 func (f *Fleet) history(r protocol.Record, facts []Fact, now time.Time) []Entry {
 	list := annotate(entries(f.namespace, r), facts)
 	open := len(r.Open)
 	list = append(list, crashedLeaders(f.namespace, r.Name, facts)...)
 	list = slices.DeleteFunc(list, func(e Entry) bool { return e.State == wire.StateSettled && e.Ended.Before(now.Add(-f.age)) })
-	// With overlap allowed ticks are not settled in their order: the last n are those of the newest ticks.
+	// With overlap allowed ticks are not settled in their order: the last n are those of the newest
+	// ticks.
 	slices.SortStableFunc(list[open:], func(a, b Entry) int { return b.Moment().Compare(a.Moment()) })
 	return list
 }
@@ -192,8 +200,8 @@ func granted(token int64) time.Time {
 	return time.UnixMicro(token).UTC()
 }
 
-// byHand reports whether a tick was triggered: the ticks of schedules are whole seconds, and stores give no such
-// tick to a trigger.
+// byHand reports whether a tick was triggered: the ticks of schedules are whole seconds, and stores
+// give no such tick to a trigger.
 func byHand(tick int64) bool { return tick%1000 != 0 }
 
 // find returns the newest entry of a tick: its own before a range that holds it.

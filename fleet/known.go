@@ -8,8 +8,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// How long a call waits for the record of a job that has none: its replica may have been started, or got the job by an
-// update, a moment ago.
+// How long a call waits for the record of a job that has none. Its replica may have been started,
+// or got the job by an update, a moment ago.
 const (
 	newJobWait    = time.Second      // when no live replica says that it serves the job
 	servedJobWait = 10 * time.Second // when one does

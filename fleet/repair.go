@@ -28,11 +28,11 @@ type Repaired struct {
 // settled one by one (its history), never run again. The rate of triggers, and the time of a pause
 // or of an edit, come back to now as well. Tokens go on rising. To repeat a repair changes nothing.
 //
-// Replicas take the new watermark in at once, or with their next heartbeat. One that lay ahead by no more than the
-// greater of their TTL and 5 s, they write back: it is over as soon.
+// Replicas take the new watermark in at once, or with their next heartbeat. One that lay ahead by
+// no more than the greater of their TTL and 5 s, they write back: it is over as soon.
 //
-// It returns [ErrUnknown] for a job that no replica has ever contended for, and an error that matches [ErrClock] when the store's
-// clock cannot be trusted.
+// It returns [ErrUnknown] for a job that no replica has ever contended for, and an error that
+// matches [ErrClock] when the store's clock cannot be trusted.
 func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, error) {
 	c, err := ability[protocol.Repairer](f.store, "repair a job", "protocol.Repairer")
 	if err != nil {
@@ -82,8 +82,8 @@ func ahead(r protocol.Record, now time.Time) time.Duration {
 	return 0
 }
 
-// watermark says that the job's watermark lies in the future, or that it did at the time of the tick and who brought it
-// back.
+// watermark says that the job's watermark lies in the future, or that it did at the time of the
+// tick and who brought it back.
 func (r *reasoner) watermark() string {
 	if d := ahead(r.Record, r.Now); d > 0 {
 		return fmt.Sprintf("The job's watermark lies %s in the future, at %s, as a clock that was wrong leaves it: no tick up to then runs. "+
@@ -97,8 +97,8 @@ func (r *reasoner) watermark() string {
 	return ""
 }
 
-// passedOver says of a tick that has no outcome that it came due while the watermark may have lain in the future; empty
-// when nobody has brought it back since.
+// passedOver explains a tick that has no outcome and came due while the watermark may have lain in
+// the future. It is empty where no repair has brought the watermark back since.
 func (r *reasoner) passedOver() string {
 	for _, f := range r.Facts {
 		if f.Kind == wire.FactRepaired && !r.tick.After(f.From) {

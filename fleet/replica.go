@@ -23,24 +23,26 @@ type Replica struct {
 	Instance    string           // distinguishes its process from others with the same id; empty from a version without it
 	Others      map[string]int64 // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
 
-	// LastHeartbeat is when its last heartbeat reached the store, by the store's clock; zero when that is not known. Gone says
-	// that it has stopped or died since. Neither is announced: the store knows them.
+	// LastHeartbeat is when its last heartbeat reached the store, by the store's clock; zero when
+	// that is not known. Gone says that it has stopped or died since. Neither is announced: the
+	// store knows them.
 	LastHeartbeat time.Time
 	Gone          bool
 
-	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of its
-	// definition, so that replicas with different configurations are found. JobCount says how many
-	// there are: while Jobs has fewer, they are not known: the store does not have the list. The
-	// replica may serve any job then. Replicas with the same jobs share the map: it must not be
-	// changed.
+	// Jobs are those that it serves, each with its revision, so that replicas with different
+	// configurations are found. A revision is 12 hexadecimal digits of a hash of the job's
+	// definition. JobCount says how many there are: while Jobs has fewer, they are not known: the
+	// store does not have the list. The replica may serve any job then. Replicas with the same jobs
+	// share the map: it must not be changed.
 	Jobs     map[string]string
 	JobCount int
 	Set      string // identifies them, where they are not listed in the heartbeat itself
 
 	Life time.Duration // for how long a heartbeat lasts; 0 from a version that does not say
-	// Clock is its opinion of the store's clock: trusted, stepped (by Step, more than the TTL and 5 s), or doubted (it has just
-	// started, and the clock disagrees with its machine's); empty from a version that does not say. While a replica does not
-	// trust that clock it claims nothing.
+	// Clock is its opinion of the store's clock. It is trusted, stepped (by Step, more than the TTL
+	// and 5 s), or empty from a version that does not say. It is doubted when the replica has just
+	// started, and the clock disagrees with its machine's. While a replica does not trust that
+	// clock it claims nothing.
 	Clock  string
 	Step   time.Duration // above 0 when it stepped forward
 	Steady time.Duration // for how long it has not seen that clock step
@@ -49,7 +51,8 @@ type Replica struct {
 // Processes is how many processes use the replica's id: 1, unless that is a mistake.
 func (r Replica) Processes() int { return heartbeat.Replica(r).Processes() }
 
-// Silent reports whether a replica that counts as live has missed a heartbeat by now: it may be dead, frozen or cut off.
+// Silent reports whether a replica that counts as live has missed a heartbeat by now: it may be
+// dead, frozen or cut off.
 func (r Replica) Silent(now time.Time) bool { return heartbeat.Replica(r).Silent(now) }
 
 // Fits reports whether the replica can ever run a job of that weight.

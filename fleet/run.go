@@ -18,9 +18,11 @@ type Run struct {
 	// run, Started is when the tick was granted to it. Ended is then when the lease ran out, or
 	// when the next replica was granted the tick. Ended is zero while it runs.
 	Started, Ended time.Time
-	// End is how it ended. Of the last run it is the tick's outcome, or its state while the tick is open. Of a run before that
-	// it is retried: it failed, and the same replica began the next one; released: its replica gave the tick up; or expired:
-	// its replica's lease ran out, since it had died, was frozen, or did not reach the store.
+	// End is how it ended. Of the last run it is the tick's outcome, or its state while the tick is
+	// open. An earlier run has one of three outcomes besides. It was retried: it failed, and the
+	// same replica began the next one. It was released: its replica gave the tick up. Or it
+	// expired: its replica's lease ran out, since it had died, was frozen, or did not reach the
+	// store.
 	End   string
 	Error string // why it failed: the beginning of the first line
 

@@ -31,9 +31,11 @@ type Status struct {
 // JobStatus shows one job of a fleet.
 type JobStatus struct {
 	Name  string
-	Given bool // Status was given the job; otherwise only replicas or the store know it, so Spec is the zero Spec, and Next that of the schedule in the record
-	Spec  jobs.Spec
-	// Schedule and Timezone are those of the given job, or else those that the record knows; empty when it knows none.
+	Given bool // Status was given the job; see Spec for one that only replicas or the store know
+	// Spec is the zero Spec unless Given; Next is then that of the schedule in the record.
+	Spec jobs.Spec
+	// Schedule and Timezone are those of the given job, or else those that the record knows; empty
+	// when it knows none.
 	Schedule, Timezone string
 
 	Known bool // the store has a record: some replica has contended for the job
@@ -41,31 +43,35 @@ type JobStatus struct {
 	Open []Entry // the ticks that are not settled, newest first
 	Last *Entry  // the tick settled last, within the history; nil when there is none
 
-	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded; nil when none is kept.
+	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded;
+	// nil when none is kept.
 	LastRun, LastSuccess *Entry
 
-	// Newest are the outcomes of the ticks and ranges that were settled last, newest last: at most 12.
+	// Newest are the outcomes of the ticks and ranges that were settled last, newest last: at most
+	// 12.
 	Newest []lease.Outcome
 
 	Next    time.Time // the first tick after now; zero when there is none, or it is not known
 	Overdue time.Time // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
-	// Ahead is how far the job's watermark lies in the future, where a clock that was wrong has left it: no tick up to then
-	// runs unless somebody calls [Fleet.Repair]. 0 when it does not, or by 5 s at most.
+	// Ahead is how far the job's watermark lies in the future, where a wrong clock has left it. No
+	// tick up to then runs unless somebody calls [Fleet.Repair]. 0 when it does not, or by 5 s at
+	// most.
 	Ahead  time.Duration
 	Paused *Pause // for the whole fleet; nil when it is not. Spec.Paused is the configuration's
 
 	Replicas []string // that live and serve the job, without those that are stopping
 	Unserved bool     // no replica that lives serves the job: nobody runs it
-	// Revisions has the replicas of each revision of the job, where those that live disagree about how it is defined;
-	// otherwise it is nil.
+	// Revisions has the replicas of each revision of the job, where those that live disagree about
+	// how it is defined; otherwise it is nil.
 	Revisions map[string][]string
 }
 
-// LeftOver reports whether only the store knows the job: it has a record, and no replica that lives serves it.
+// LeftOver reports whether only the store knows the job: it has a record, and no replica that lives
+// serves it.
 func (s JobStatus) LeftOver() bool { return !s.Given && s.Known && s.Unserved }
 
-// ScheduleOf returns the job's schedule; nil of a leader task, and where it is not known, or this machine does not know the
-// zone. Name, Schedule and Timezone decide it.
+// ScheduleOf returns the job's schedule; nil of a leader task, and where it is not known, or this
+// machine does not know the zone. Name, Schedule and Timezone decide it.
 func (s JobStatus) ScheduleOf() *schedule.Schedule {
 	if s.Spec.Leader || s.Schedule == "" {
 		return nil
@@ -77,12 +83,13 @@ func (s JobStatus) ScheduleOf() *schedule.Schedule {
 	return known
 }
 
-// slack is how long a tick may be undecided after its time and its misfire grace before it counts as overdue.
+// slack is how long a tick may be undecided after its time and its misfire grace before it counts
+// as overdue.
 const slack = 5 * time.Second
 
-// Status looks at the replicas, the given jobs, the jobs that replicas serve besides, and those that only the store knows;
-// of these, where names are given, only at the jobs of those names, in their order. Jobs that only the store knows are left
-// out where it keeps no summaries.
+// Status looks at the replicas, the given jobs, the jobs that replicas serve besides, and those
+// that only the store knows. Where names are given, it looks only at the jobs of those names, in
+// their order. Jobs that only the store knows are left out where it keeps no summaries.
 func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) (Status, error) {
 	now, since, err := f.store.Time(ctx)
 	if err != nil {
@@ -183,7 +190,8 @@ func (s *JobStatus) recorded(r protocol.Record, now time.Time) {
 	}
 }
 
-// silent returns the replicas that are gone without having signed off, and whose ids no other has taken since.
+// silent returns the replicas that are gone without having signed off, and whose ids no other has
+// taken since.
 func (f *Fleet) silent(ctx context.Context, live []Replica) ([]Replica, error) {
 	former, err := f.FormerReplicas(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -194,8 +202,8 @@ func (f *Fleet) silent(ctx context.Context, live []Replica) ([]Replica, error) {
 	}), err
 }
 
-// overdue returns the oldest tick that is undecided although its time has long come; zero when there is none. Ticks that
-// are caught up wait for open ticks.
+// overdue returns the oldest tick that is undecided although its time has long come; zero when
+// there is none. Ticks that are caught up wait for open ticks.
 func overdue(job *jobs.Job, r protocol.Record, now time.Time) time.Time {
 	spec := job.Spec()
 	due := job.Schedule().Next(time.UnixMilli(r.Watermark))
@@ -208,7 +216,8 @@ func overdue(job *jobs.Job, r protocol.Record, now time.Time) time.Time {
 // askedAtOnce is how many records are asked for at a time: they travel together.
 const askedAtOnce = 32
 
-// together calls do for 0 to n-1, several at once, and returns the first error, which ends the others.
+// together calls do for 0 to n-1, several at once, and returns the first error, which ends the
+// others.
 func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

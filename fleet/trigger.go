@@ -17,23 +17,24 @@ type TriggerOptions struct {
 	By          string // who asks; matches the pattern of a name
 	Reason, Via string // as in [Act]
 
-	// Key, when it is not empty, makes triggers with the same key within Window one: the first runs the job, the others
-	// get its tick. It matches the pattern of a name.
+	// Key, when it is not empty, makes triggers with the same key within Window one: the first runs
+	// the job, the others get its tick. It matches the pattern of a name.
 	Key    string
 	Window time.Duration // from 1 ms to 30 days; 0 means 24 h
 
-	// Request, when it is not empty, identifies this trigger to a caller that may send it again because its answer was lost:
-	// within 10 min the same request gets the same tick. It matches the pattern of a name, of 100 bytes at most. Nobody else
-	// should be able to guess it.
+	// Request, when it is not empty, identifies this trigger, so that a caller whose answer was
+	// lost can send it again. Within 10 min the same request gets the same tick. It matches the
+	// pattern of a name, of 100 bytes at most. Nobody else should be able to guess it.
 	Request string
 
-	// Payload is for the run, as jobs.Run.Payload: see [jobs.Payload]. It lies in the job's record until the tick is settled, so
-	// every attempt has it, on whichever replica. History and logs have its size only. A tick that waits serves a trigger
-	// only if both have the same payload.
+	// Payload is for the run, as jobs.Run.Payload: see [jobs.Payload]. It lies in the job's record
+	// until the tick is settled, so every attempt has it, on whichever replica. History and logs
+	// have its size only. A tick that waits serves a trigger only if both have the same payload.
 	Payload jobs.Payload
 }
 
-// againWithin is for how long a trigger can be sent again, and requestKey begins the key of one that may be.
+// againWithin is for how long a trigger can be sent again, and requestKey begins the key of one
+// that may be.
 const (
 	againWithin = 10 * time.Minute
 	requestKey  = "request-"
@@ -41,8 +42,9 @@ const (
 
 // Triggered is the answer to a trigger.
 type Triggered struct {
-	// Status is, in the words of its String, opened: the trigger has a tick of its own; repeated: it has that of an earlier
-	// one with its key; waiting: it has that of one that waits to run; or limited: it was refused.
+	// Status is, in the words of its String, one of four. With opened the trigger has a tick of its
+	// own. With repeated it has that of an earlier one with its key. With waiting it has that of
+	// one that waits to run. With limited it was refused.
 	Status protocol.TriggerStatus
 	Tick   time.Time // of the run that serves the trigger; zero when it was refused
 	ID     string    // the tick's identity, as jobs.Run.TickID; empty when it was refused
@@ -51,8 +53,8 @@ type Triggered struct {
 	Wait time.Duration
 	Next time.Time // by fleet time
 
-	// Limit is what there were too many of, of a trigger that was refused: rate, waiting, keys or payloads. Policy has the rate and the
-	// burst of the job that are in force.
+	// Limit is what there were too many of, of a trigger that was refused: rate, waiting, keys or
+	// payloads. Policy has the rate and the burst of the job that are in force.
 	Limit  protocol.TriggerLimit
 	Policy protocol.Policy
 
@@ -84,21 +86,22 @@ func (t Triggered) Refusal() string {
 // ErrLeaderTask is returned by [Fleet.Trigger] for a leader task, which runs all the time anyway.
 var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it cannot be triggered")
 
-// ErrPayloadDiffers is returned by [Fleet.Trigger] for a key that came with another payload within its window: the trigger with
-// that key has a tick, and no other was opened.
+// ErrPayloadDiffers is returned by [Fleet.Trigger] for a key that came with another payload within
+// its window. The trigger with that key has a tick, and no other was opened.
 var ErrPayloadDiffers = protocol.ErrPayloadDiffers
 
-// triggerTries bounds the attempts of a trigger. Whether one whose answer got lost was accepted is unknown; the same request
-// again returns the same answer.
+// triggerTries bounds the attempts of a trigger. Whether one whose answer got lost was accepted is
+// unknown; the same request again returns the same answer.
 const triggerTries = 3
 
-// Trigger asks the fleet to run a job once, now, on one replica. The job's rate, burst and overlap are those that the
-// replicas brought which have defined it last: with overlap allow the run starts beside what runs, else after it, and then
-// triggers that come while one waits are served by that one. A pause does not stop it. It returns before the run has
-// started: see [Fleet.Await].
+// Trigger asks the fleet to run a job once, now, on one replica. The job's rate, burst and overlap
+// are those of the replicas that have defined it last. With overlap allow the run starts beside
+// others. Else it starts after them, and triggers that come while one waits are served by that one.
+// A pause does not stop it. It returns before the run has started: see [Fleet.Await].
 //
-// A job that a replica has got a moment ago has no record yet. Trigger waits for it: for a second, or for 10 s while a live
-// replica says that it serves the job. Then it returns [ErrUnknown]: no replica has ever contended for the job.
+// A job that a replica has got a moment ago has no record yet. Trigger waits for it: for a second,
+// or for 10 s while a live replica says that it serves the job. Then it returns [ErrUnknown]: no
+// replica has ever contended for the job.
 func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Triggered, error) {
 	c, err := ability[protocol.Controller](f.store, "trigger a job", "protocol.Controller")
 	if err != nil {
@@ -171,11 +174,13 @@ const (
 // ErrUnknown is returned for a job that has no record: no replica has ever contended for it.
 var ErrUnknown = protocol.ErrUnknown
 
-// ErrNoTrace is returned by [Fleet.Await] for a tick that is neither open nor among the outcomes that the store keeps.
+// ErrNoTrace is returned by [Fleet.Await] for a tick that is neither open nor among the outcomes
+// that the store keeps.
 var ErrNoTrace = errors.New("fleet: the store knows nothing of this tick: it is not due, or too old, or was forgotten")
 
-// Await returns the entry of a tick as soon as that is settled. It asks again and again, at least once a second, until
-// then, or until ctx ends; a store that does not answer for a while only delays it, and is the error when ctx has ended.
+// Await returns the entry of a tick as soon as that is settled. It asks again and again, at least
+// once a second, until then, or until ctx ends. A store that does not answer for a while only
+// delays it, and is the error when ctx has ended.
 func (f *Fleet) Await(ctx context.Context, job string, tick time.Time) (Entry, error) {
 	var last error
 	for asked := 0; ; asked++ {

@@ -18,7 +18,8 @@ type Explanation struct {
 	Job  string
 	Tick time.Time // in the job's time zone; zero when the job has none
 	ID   string    // as jobs.Run.TickID
-	// Verdict is the word for the fate of the tick: an outcome, a state as in [Entry], or one of these:
+	// Verdict is the word for the fate of the tick: an outcome, a state as in [Entry], or one of
+	// these:
 	//
 	//	not_scheduled the schedule has no such tick, and nobody triggered it
 	//	future        its time has not come
@@ -26,11 +27,12 @@ type Explanation struct {
 	//	not_kept      it was decided, and how is not known any more
 	//	no_tick       the job has none at all
 	Verdict string
-	// Text is in words: one or more sentences about the tick, in which times of its day stand without their date, and then
-	// the lines of a failed run's error after the first, indented. They may hold any character.
+	// Text has one or more sentences about the tick, in which times of its day stand without their
+	// date. The lines of a failed run's error after the first follow, indented. They may hold any
+	// character.
 	Text string
-	// Policy is the one that decided about a tick which did not run, as a configuration writes it, and Remedy what would have
-	// made it run; "" where that is not known, or it ran.
+	// Policy is the one that decided about a tick which did not run, as a configuration writes it.
+	// Remedy is the change that would have made it run. Both are "" where that is not known, or it ran.
 	Policy, Remedy string
 	Entry          *Entry // what the store has of the tick; nil when it has nothing
 	Facts          []Fact // what journals hold about the tick, or about its time, newest first
@@ -50,8 +52,9 @@ type question struct {
 	Former            []Replica // that are gone, the newest heartbeat first
 }
 
-// Why explains what became of a tick of a job. job may be nil when only replicas know its definition. A zero tick means
-// the oldest that is due and undecided, or else the newest that was decided, or else the next.
+// Why explains what became of a tick of a job. job may be nil when only replicas know its
+// definition. A zero tick means the oldest that is due and undecided, or else the newest that was
+// decided, or else the next.
 func (f *Fleet) Why(ctx context.Context, name string, job *jobs.Job, tick time.Time) (Explanation, error) {
 	r, err := f.inspect(ctx, name)
 	if err != nil {
@@ -295,7 +298,8 @@ func (r *reasoner) held(serving []string) bool {
 	return len(serving) > 0
 }
 
-// full says that no replica which serves the job has room for it, if that is so by their heartbeats.
+// full says that no replica which serves the job has room for it, if that is so by their
+// heartbeats.
 func (r *reasoner) full() string {
 	weight := 1
 	if r.Job != nil {

@@ -71,8 +71,9 @@ type Retry struct {
 // [Defaults] and change what should differ.
 type Spec struct {
 	Name string // unique in its namespace; matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
-	// Schedule is a cron expression, a descriptor or an interval, as package schedule reads them. "@triggered" has no ticks:
-	// such a job runs when it is triggered, and only then. Misfires and catching up do not concern it.
+	// Schedule is a cron expression, a descriptor or an interval, as package schedule reads them.
+	// "@triggered" has no ticks: such a job runs when it is triggered, and only then. Misfires and
+	// catching up do not concern it.
 	Schedule string
 	Timezone string // an IANA name; the empty string means UTC
 
@@ -127,10 +128,10 @@ type Spec struct {
 	// 16 to 1,000. A range of ticks that were settled together counts as one. What
 	// runs does not depend on it.
 	History int `json:",omitempty"`
-	// HistoryBytes is how many bytes of the store they may take: then the errors that are kept with
-	// them are cut, so that as many as History says have room. 0 means no other limit than 4 KiB
-	// for each; otherwise at least 512 for each that a store may keep, which is up to the next power
-	// of two and 16, and at most 1 GiB.
+	// HistoryBytes is how many bytes of the store they may take. The errors that are kept with them
+	// are then cut, so that as many as History says have room. 0 means no other limit than 4 KiB
+	// for each. Otherwise it is at most 1 GiB, and at least 512 for each that a store may keep.
+	// Those are up to the next power of two, and 16.
 	HistoryBytes int `json:",omitempty"`
 
 	Groups []string // only replicas that serve one of these groups run the job; empty means every replica

@@ -13,8 +13,9 @@ var (
 	rulesUntil = time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// zoneRules returns what a zone's clock shows in those years, and when it is changed: two machines
-// whose zone data differ there disagree on the ticks of one definition. It is empty for UTC.
+// zoneRules returns the offsets of a zone's clock in those years, and when they change. Two
+// machines whose zone data differ there disagree on the ticks of one definition. It is empty for
+// UTC.
 func zoneRules(zone *time.Location) string {
 	var rules strings.Builder
 	shown := 0

@@ -21,7 +21,8 @@ var (
 	// any longer. The cause is a *LostError.
 	ErrLost = errors.New("lease: lost")
 
-	// ErrReleased is the cause of a lease's context after Settle, Release, Abandon or Renewer.Close.
+	// ErrReleased is the cause of a lease's context after Settle, Release, Abandon or
+	// Renewer.Close.
 	ErrReleased = errors.New("lease: released")
 )
 
@@ -52,8 +53,9 @@ type LostError struct {
 	Name  string
 	Tick  int64
 	Token int64
-	// Reason is expired: no renewal was answered before the deadline; fenced: the store said that the grant is not current;
-	// or max_hold: it was held for as long as Claim.MaxHold allows, and runs out in the store unless it is released.
+	// Reason is one of three. With expired no renewal was answered before the deadline. With fenced
+	// the store said that the grant is not current. With max_hold it was held for as long as
+	// Claim.MaxHold allows, and runs out in the store unless it is released.
 	Reason  string
 	LastErr error // what the last renewal failed with; nil when none failed
 }

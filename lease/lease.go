@@ -13,8 +13,8 @@ import (
 	"github.com/solotick/solotick/internal/steady"
 )
 
-// Lease is a tick, or a lock, that is held. Its renewer renews it until it is settled, released or lost. It is
-// safe for concurrent use.
+// Lease is a tick, or a lock, that is held. Its renewer renews it until it is settled, released or
+// lost. It is safe for concurrent use.
 type Lease struct {
 	renewer *Renewer
 	grant   protocol.Grant      // of a lock, only what Name, Token and TTL say
@@ -54,8 +54,10 @@ type listener struct {
 	stopped  bool
 }
 
-// Context ends when the lease is lost, with a [*LostError] as its cause; when it has to make room for a newer tick,
-// with [ErrReplaced]; when somebody has cancelled its tick, with a [*CancelledError]; when it is settled or released, with [ErrReleased]; and when the context that it was made from ends. It carries the values of that context.
+// Context ends when the lease is lost, with a [*LostError] as its cause, and when it has to make
+// room for a newer tick, with [ErrReplaced]. It ends when somebody has cancelled its tick, with a
+// [*CancelledError], and when it is settled or released, with [ErrReleased]. It also ends with the
+// context that it was made from. It carries the values of that context.
 func (l *Lease) Context() context.Context { return l.ctx }
 
 // Name returns the name that is held.
@@ -64,15 +66,17 @@ func (l *Lease) Name() string { return l.grant.Name }
 // Tick returns the tick; 0 for a lock.
 func (l *Lease) Tick() int64 { return l.grant.Tick }
 
-// Token returns the fencing token: positive, below 2^53, and higher for every later grant of the name.
+// Token returns the fencing token: positive, below 2^53, and higher for every later grant of the
+// name.
 func (l *Lease) Token() int64 { return l.grant.Token }
 
 // Attempt returns the number of the run, from 1; 0 for permits of a lock.
 func (l *Lease) Attempt() int { return int(l.attempt.Load()) }
 
-// Valid reports whether the lease is proved held at this instant. Ask right before a write that cannot carry the token. It
-// can be valid although its context has ended: there is time left to end the work in good order when the context that it
-// was made from has ended, or when the lease has to make room for a newer tick.
+// Valid reports whether the lease is proved held at this instant. Ask right before a write that
+// cannot carry the token. It can be valid although its context has ended. That leaves time to end
+// the work in good order. It is so when the parent context has ended, or the lease has to make room
+// for a newer tick.
 func (l *Lease) Valid() bool {
 	return !l.over.Load() && steady.Now() < l.end()
 }
@@ -82,21 +86,22 @@ func (l *Lease) Deadline() time.Time {
 	return l.end().Time()
 }
 
-// Renewals returns how often the lease was renewed so far, and the least time that was left to its
-// deadline when a renewal was answered: how near it was to be lost. The margin is above 0; 0 while
-// there was no renewal.
+// Renewals returns how often the lease was renewed so far. It also returns the least time that was
+// left to its deadline when a renewal was answered: how near it was to be lost. The margin is above
+// 0; 0 while there was no renewal.
 func (l *Lease) Renewals() (n int, margin time.Duration) {
 	l.renewer.mu.Lock()
 	defer l.renewer.mu.Unlock()
 	return l.renewals, l.least
 }
 
-// OnRenewal calls f with the new deadline after each renewal until stop is called or the lease ends. The deadlines rise,
-// and calls never overlap. f runs on the goroutine that received the answer, and must not block, nor call Close of the
-// renewer. To miss no deadline, call OnRenewal before [Lease.Deadline].
+// OnRenewal calls f with the new deadline after each renewal until stop is called or the lease
+// ends. The deadlines rise, and calls never overlap. f runs on the goroutine that received the
+// answer, and must not block, nor call Close of the renewer. To miss no deadline, call OnRenewal
+// before [Lease.Deadline].
 //
-// No call begins after stop has returned, but one that is under way may still end after it: stop does not wait, so that f
-// may call it.
+// No call begins after stop has returned, but one that is under way may still end after it. stop
+// does not wait, so that f may call it.
 func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
 	p := &listener{f: f}
 	l.renewer.mu.Lock()
@@ -111,7 +116,8 @@ func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
 	}
 }
 
-// tell calls the listeners that do not know the deadline yet. Where another goroutine is calling one, that does it.
+// tell calls the listeners that do not know the deadline yet. Where another goroutine is calling
+// one, that does it.
 func (l *Lease) notify() {
 	mu := &l.renewer.mu
 	mu.Lock()
@@ -130,9 +136,10 @@ func (l *Lease) notify() {
 	}
 }
 
-// SetAttempt records, now and in the store, that the holder has begun another attempt under the same lease. An error
-// means that a takeover may give the same number again. It is [ErrFenced], which ends the lease, when the tick was
-// granted to another, and the cause of the lease's context when that has ended the lease before.
+// SetAttempt records, now and in the store, that the holder has begun another attempt under the
+// same lease. An error means that a takeover may give the same number again. It is [ErrFenced],
+// which ends the lease, when the tick was granted to another. It is the cause of the lease's
+// context when that has ended the lease before.
 func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	l.renewer.mu.Lock()
 	kept := l.index >= 0
@@ -154,8 +161,8 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	return err
 }
 
-// AwaitStart has l renewed for one TTL more only, until Started is called: a holder that cannot begin its work must not
-// keep it from others. Call it right after [Renewer.Keep].
+// AwaitStart has l renewed for one TTL more only, until Started is called: a holder that cannot
+// begin its work must not keep it from others. Call it right after [Renewer.Keep].
 func (l *Lease) AwaitStart() {
 	l.renewer.mu.Lock()
 	l.startBy = steady.Now().Add(l.grant.TTL)
@@ -165,21 +172,24 @@ func (l *Lease) AwaitStart() {
 // Started has l renewed as long as it is held again: the work that it was granted for has begun.
 func (l *Lease) Started() { l.renewer.started(l) }
 
-// SetNote sets what the store keeps beside the outcome when the lease is settled: at most 4 KiB of UTF-8. The default is nothing.
+// SetNote sets what the store keeps beside the outcome when the lease is settled: at most 4 KiB of
+// UTF-8. The default is nothing.
 func (l *Lease) SetNote(note string) {
 	l.renewer.mu.Lock()
 	l.note = note
 	l.renewer.mu.Unlock()
 }
 
-// Check renews the lease soon instead of in its time, for a holder that was notified that the store has news about it.
+// Check renews the lease soon instead of in its time, for a holder that was notified that the store
+// has news about it.
 func (l *Lease) Check() { l.renewer.check(l) }
 
-// Settle records the outcome of the tick, finally. It ends the lease's context, then tries until it is done, ctx ends,
-// or the store says [ErrFenced]; the error is then that, or what ended ctx with what the last try failed with. Meanwhile
-// the store's lease is renewed, and after it has run out Settle still succeeds unless the tick was granted to another.
-// An outcome that does not hold 1 to 64 of a-z _, or the note expired, is not recorded. A lock has no
-// outcome: it is released. Use a context that is not the work's: [context.WithoutCancel].
+// Settle records the outcome of the tick, finally. It ends the lease's context, then tries until it
+// is done, ctx ends, or the store says [ErrFenced]. The error is then that, or the cause of the end
+// of ctx with the last error. Meanwhile the store's lease is renewed, and after it has run out
+// Settle still succeeds unless the tick was granted to another. An outcome that does not hold 1 to
+// 64 of a-z _, or the note expired, is not recorded. A lock has no outcome: it is released. Use a
+// context that is not the work's: [context.WithoutCancel].
 func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 	if l.lock != nil {
 		return l.Release(ctx)
@@ -195,8 +205,8 @@ func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 	return l.finish(ctx, func(ctx context.Context) error { return l.renewer.store.Settle(ctx, l.final(), outcome) })
 }
 
-// Release gives the tick up undecided, so that it can be granted again at once, or gives the lock back. It ends the
-// lease's context first and tries again as Settle does.
+// Release gives the tick up undecided, so that it can be granted again at once, or gives the lock
+// back. It ends the lease's context first and tries again as Settle does.
 func (l *Lease) Release(ctx context.Context) error {
 	return l.finish(ctx, func(ctx context.Context) error {
 		if l.lock != nil {
@@ -212,7 +222,8 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) er
 	l.cancel(ErrReleased) // first: once the store knows, another can be granted the name before we know
 	var last error
 	for try := 0; ; try++ {
-		// A try of its own limit: one that hangs would hold the lease for ever, since it is renewed meanwhile.
+		// A try of its own limit: one that hangs would hold the lease for ever, since it is renewed
+		// meanwhile.
 		limit := newLimited(ctx, time.Second<<min(try, 5))
 		err := verb(limit)
 		limit.stop()

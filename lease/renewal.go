@@ -21,7 +21,8 @@ type Renewal struct {
 	Took                 time.Duration // the round trip; 0 when there was none
 	Err                  error         // one of the failures
 	Expired              []*LostError  // leases that were lost since they could not be renewed in time
-	// Margins has, for each lease that was kept, the time that was left until its deadline when the answer came.
+	// Margins has, for each lease that was kept, the time that was left until its deadline when the
+	// answer came.
 	Margins []time.Duration
 }
 
@@ -29,17 +30,18 @@ const (
 	senders = 2    // renewals under way at once: one that hangs must not hold up the others
 	batch   = 1024 // leases of one call to the store
 
-	// The renewer looks at the clock at least so often while anything is held: its timer stands still while the machine
-	// is suspended, and leases do not.
+	// The renewer looks at the clock at least so often while anything is held. Its timer stands
+	// still while the machine is suspended, and leases do not.
 	lookEvery = 250 * time.Millisecond
 )
 
-// margin is the time between the deadline and the lease's end: for clocks that run at different speeds, and for timers and
-// work that end late. A twentieth of a short TTL; of a long one a second, and a thousandth for the clocks.
+// margin is the time between the deadline and the lease's end: for clocks that run at different
+// speeds, and for timers and work that end late. A twentieth of a short TTL; of a long one a
+// second, and a thousandth for the clocks.
 func margin(ttl time.Duration) time.Duration { return min(ttl/20, time.Second+ttl/1000) }
 
-// renewAfter is when a lease is renewed after it was granted or renewed: at a third of its TTL, give or take a tenth of
-// that, so that the leases of a fleet do not stay in step.
+// renewAfter is when a lease is renewed after it was granted or renewed. It is a third of its TTL,
+// give or take a tenth of that, so that the leases of a fleet do not stay in step.
 func renewAfter(ttl time.Duration) time.Duration {
 	third := ttl / 3
 	return third - third/10 + rand.N(third/5+1)
@@ -73,7 +75,8 @@ func (k *Renewer) lookedLocked() {
 	}
 }
 
-// nextLocked is when there is something to do. With all senders busy, renewals have to wait for one of them.
+// nextLocked is when there is something to do. With all senders busy, renewals have to wait for one
+// of them.
 func (k *Renewer) nextLocked() steady.Instant {
 	if k.sending < senders {
 		return k.leases[0].due()
@@ -85,8 +88,9 @@ func (k *Renewer) nextLocked() steady.Instant {
 	return next
 }
 
-// look ends leases at their deadlines and sends one batch of renewals. What else is due is left to another look, which
-// the timer starts without waiting for the answer to this one: a deadline is kept whatever the store does.
+// look ends leases at their deadlines and sends one batch of renewals. The timer starts another
+// look for the other leases that are due, without waiting for the answer to this one. A deadline is
+// kept whatever the store does.
 func (k *Renewer) look() {
 	k.mu.Lock()
 	t := steady.Now()
@@ -143,7 +147,8 @@ func (k *Renewer) expireLocked(t steady.Instant) (expired []*LostError) {
 	return expired
 }
 
-// dueLocked takes the leases whose renewal is due, or will be soon: then they travel with the others.
+// dueLocked takes the leases whose renewal is due, or will be soon: then they travel with the
+// others.
 func (k *Renewer) dueLocked(t steady.Instant) (due []*Lease) {
 	if k.sending >= senders {
 		return nil
@@ -253,8 +258,9 @@ func (k *Renewer) ask(ctx context.Context, due []*Lease) []error {
 	return answers
 }
 
-// extendLocked takes in a renewal that was sent then and answered at t. An answer after the deadline is too late: the
-// lease has ended, even if the timer that says so has not fired yet. It returns the time that remained until then.
+// extendLocked takes in a renewal that was sent then and answered at t. An answer after the
+// deadline is too late: the lease has ended, even if the timer that says so has not fired yet. It
+// returns the time that remained until then.
 func (k *Renewer) extendLocked(l *Lease, sent, t steady.Instant) (left time.Duration, extended bool) {
 	left = t.Until(l.end())
 	if extended = left > 0; extended {
@@ -304,7 +310,8 @@ func (k *Renewer) started(l *Lease) {
 	}
 }
 
-// yield ends the context of a lease that has to make room or was cancelled, as cause says, and renews it no more.
+// yield ends the context of a lease that has to make room or was cancelled, as cause says, and
+// renews it no more.
 func (k *Renewer) yield(l *Lease, cause error) {
 	k.mu.Lock()
 	if l.index >= 0 {
@@ -339,7 +346,8 @@ func (k *Renewer) check(l *Lease) {
 	}
 }
 
-// Check renews all leases soon instead of in their time, for a holder that learned that the store may have lost them.
+// Check renews all leases soon instead of in their time, for a holder that learned that the store
+// may have lost them.
 func (k *Renewer) Check() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -57,8 +57,8 @@ func NewRenewer(store Store) *Renewer {
 	return k
 }
 
-// Observe makes k call f after each renewal and each expiry. Call it before k keeps a lease. f must not
-// block, nor call Close of the renewer, and may be called by several goroutines at once.
+// Observe makes k call f after each renewal and each expiry. Call it before k keeps a lease. f must
+// not block, nor call Close of the renewer, and may be called by several goroutines at once.
 func (k *Renewer) Observe(f func(Renewal)) { k.observe = f }
 
 // Acquire claims with a renewer of its own and returns the lease. See [Renewer.Acquire].
@@ -70,10 +70,10 @@ func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
 // is the parent of the lease's context; its end does not release the lease. The name's first
 // tick ever is granted whatever its number.
 //
-// The error is a [*HeldError] when another holds the name or the place of an open tick;
-// [ErrDecided] when the tick is settled; and says why else the claim was
-// not granted. Any other error leaves it open whether it was granted: the same claim with the same
-// Request gets the same grant.
+// The error is a [*HeldError] when another holds the name or the place of an open tick, and
+// [ErrDecided] when the tick is settled. Any other error is why the claim was not granted. Any
+// other error leaves it open whether it was granted: the same claim with the same Request gets the
+// same grant.
 func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	if c.Request == "" {
 		c.Request = protocol.NewRequest()
@@ -159,8 +159,8 @@ func (k *Renewer) Held() int {
 }
 
 // Close lets go of all leases without asking the store, ends the renewals that are under way and
-// waits for them and for the observer. It leaves the renewer usable: leases that come meanwhile wait
-// until Close is done.
+// waits for them and for the observer. It leaves the renewer usable: leases that come meanwhile
+// wait until Close is done.
 func (k *Renewer) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// limited is a context with a deadline that makes a timer only when somebody waits for it: a store in this process answers
-// without, and the timer would be a good part of what that costs.
+// limited is a context with a deadline that makes a timer only when somebody waits for it. A store
+// in this process answers without, and the timer would be a good part of the cost.
 type limited struct {
 	context.Context // the parent
 	deadline        time.Time

@@ -11,7 +11,7 @@
 //	if !d.Allowed { ... d.Wait }  // for that long
 //	err = calls.Wait(ctx)         // returns when it may go on
 //
-// What several goroutines of a process ask for one name at one time travels as one change, so a
+// Requests of several goroutines of a process for one name at one time travel as one change. So a
 // limit costs a process one round trip at a time, however many ask.
 //
 // # Faults
@@ -60,7 +60,7 @@ func New(store lease.Store) *Limits {
 // Option changes a default of a limiter.
 type Option func(*Limiter)
 
-// WithBurst sets how many units of a bucket can be taken at once after a rest: from 1 to
+// WithBurst sets how many units of a bucket can be taken at once after a rest. It is from 1 to
 // 1,000,000,000, and at most what comes in 365 days. The default is count.
 func WithBurst(n int) Option { return func(l *Limiter) { l.limit.Burst, l.burst = n, true } }
 
@@ -132,9 +132,9 @@ func (l *Limiter) AllowN(ctx context.Context, n int) (Decision, error) { return 
 func (l *Limiter) Wait(ctx context.Context) error { return l.WaitN(ctx, 1) }
 
 // WaitN waits until n units can be taken at once, and takes them. It returns an error when ctx
-// ends, at once when its deadline is before the units come, and when the store does not answer. Nothing is
-// reserved: those who wait are served about in the order in which they came, but many who ask for
-// few can keep one from getting many.
+// ends, at once when its deadline is before the units come, and when the store does not answer.
+// Nothing is reserved. Callers that wait are served about in the order in which they came, but many
+// who ask for few can keep one from getting many.
 func (l *Limiter) WaitN(ctx context.Context, n int) error {
 	for {
 		d, err := l.take(ctx, n, true)

@@ -1,6 +1,6 @@
-// Package lock has locks for a whole fleet: mutexes, fair or not, re-entrant ones, read-write
-// locks, semaphores, several locks at once, and one of many by key. A holder has a lease with a
-// fencing token.
+// Package lock has locks for a whole fleet. They are mutexes, fair or not, re-entrant ones,
+// read-write locks, semaphores, several locks at once, and one of many by key. A holder has a lease
+// with a fencing token.
 //
 //	locks := lock.New(store)
 //	defer locks.Close()

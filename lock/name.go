@@ -22,7 +22,7 @@ func checkName(s string) error {
 
 // Name makes a name of any strings, such as a kind and a key: Name("user", "1") is "user..1".
 // Different parts make different names, and the same parts always the same. The parts can be read
-// in the name when they are short and hold only letters, digits and hyphens; any other byte is
+// in the name when they are short and hold only letters, digits and hyphens. Any other byte is
 // written as an underscore and two hexadecimal digits. What would be longer than 128 bytes ends in
 // a hash of the whole, of 160 bits.
 //

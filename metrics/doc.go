@@ -12,14 +12,15 @@
 //	locks := lock.New(store, lock.WithSyncObserver(m.Observe))
 //	err = prometheus.Register(m)
 //
-// Every replica exports what it did itself: sums over the replicas are what the fleet did, and each tick that is settled
-// is counted by one of them.
+// Every replica exports what it did itself. Sums over the replicas are what the fleet did, and each
+// tick that is settled is counted by one of them.
 //
 // # Series
 //
-// All names begin with solotick_. Those of the jobs that are watched start at 0, so that the first increase is seen; a
-// time that is not known yet has no series. Those of a job that was removed go ten minutes after its last run has ended, so
-// that a scrape sees how it ended; the series of its last success goes at once.
+// All names begin with solotick_. Those of the jobs that are watched start at 0, so that the first
+// increase is seen. A time that is not known yet has no series. Those of a job that was removed go
+// ten minutes after its last run has ended, so that a scrape sees how it ended. The series of its
+// last success goes at once.
 //
 //	name                               type       what it says
 //	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost, replaced, cancelled
@@ -63,21 +64,24 @@
 //	config_last_reload_timestamp_seconds gauge    when it was last read again and not refused, by fleet time
 //	build_info{version}                gauge      1
 //
-// A leader task has no ticks, and no series about them: what it does is in runs_in_progress, run_duration_seconds,
-// run_retries_total (it ended, and was started again) and leader.
+// A leader task has no ticks, and no series about them. Its own are runs_in_progress,
+// run_duration_seconds, run_retries_total (it ended, and was started again) and leader.
 //
-// A job is overdue when a tick had to have begun by its schedule, jitter and misfire grace, and neither runs nor is settled,
-// as far as this replica knows. It is not while it is paused, or while an earlier tick of it runs that the next has to wait
-// for; after that run the grace begins again. It is while the store is away, its clock in doubt, or no replica has room. A job
-// whose groups this replica does not serve has no series here, and one that nobody serves has none: see jobs_unserved. The
-// fleet's answer is the least of the replicas' answers, since one that is cut off from the store knows no better.
+// A job is overdue when a tick had to have begun by its schedule, jitter and misfire grace. The
+// tick neither runs nor is settled, as far as this replica knows. It is not while it is paused, or
+// while an earlier tick of it runs that the next has to wait for. After that run the grace begins
+// again. It is while the store is away, its clock in doubt, or no replica has room. A job whose
+// groups this replica does not serve has no series here, and one that nobody serves has none: see
+// jobs_unserved. The fleet's answer is the least of the replicas' answers, since one that is cut
+// off from the store knows no better.
 //
 // The label job is bounded by the configuration; no other label takes more than a dozen values.
 //
 // # Series of locks
 //
-// Locks are named by their users, often with a key in the name. So the label lock is empty unless [WithLockLabel] says what it is.
-// Its series start at 0 when something is learned of it for the first time; those of the empty label at once.
+// Locks are named by their users, often with a key in the name. So the label lock is empty unless
+// [WithLockLabel] says what it is. Its series start at 0 when something is learned of it for the
+// first time; those of the empty label at once.
 //
 //	name                                       type       what it says
 //	lock_acquisitions_total{lock}              counter    locks that were granted
@@ -90,11 +94,13 @@
 //	lock_renewal_margin_seconds{lock}          histogram  rest of the lease when it was renewed
 //	lock_release_failures_total{lock,reason}   counter    releases that failed: fenced (it was not held any more), error
 //
-// A context that was cancelled with a cause of its own counts as held when another held the lock, else as an error.
+// A context that was cancelled with a cause of its own counts as held when another held the lock,
+// else as an error.
 //
 // # Series of notifications
 //
-// [NewNotifications] makes those of a notify.Notifier. The label receiver is bounded by the configuration.
+// [NewNotifications] makes those of a notify.Notifier. The label receiver is bounded by the
+// configuration.
 //
 //	name                                        type     what it says
 //	notifications_sent_total{receiver}          counter  notifications that the receiver has taken from this replica

@@ -30,9 +30,10 @@ var (
 	lockMarginBucket = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 7.5, 10, 15, 30, 60}
 )
 
-// Locks collects what happens to the locks of one [lock.Locks]: give [Locks.Observe] to [lock.WithSyncObserver], and register the
-// Locks. Elections are locks too. For two in one process make two, and register each with a label of its own by
-// [prometheus.WrapRegistererWith]. It is safe for concurrent use.
+// Locks collects what happens to the locks of one [lock.Locks]: give [Locks.Observe] to
+// [lock.WithSyncObserver], and register the Locks. Elections are locks too. For two in one process
+// make two, and register each with a label of its own by [prometheus.WrapRegistererWith]. It is
+// safe for concurrent use.
 type Locks struct {
 	label func(name string) string
 
@@ -58,9 +59,10 @@ var _ prometheus.Collector = (*Locks)(nil)
 // LocksOption changes a default of [NewLocks].
 type LocksOption func(*Locks)
 
-// WithLockLabel makes label say what the label lock of a lock's series is. Names of locks often hold keys, of which there can be
-// any number: let it return a few values, such as what stands before the first dot. It must be safe for concurrent use. Without
-// it the label is empty, and the series are of all locks together.
+// WithLockLabel makes label say what the label lock of a lock's series is. Names of locks often
+// hold keys, of which there can be any number. Let it return a few values, such as what stands
+// before the first dot. It must be safe for concurrent use. Without it the label is empty, and the
+// series are of all locks together.
 func WithLockLabel(label func(name string) string) LocksOption {
 	return func(m *Locks) { m.label = label }
 }
@@ -188,8 +190,8 @@ func (m *Locks) Observe(e lock.Event) {
 	}
 }
 
-// lockFailure is why a lock was not granted. An error that says that the context ended also says who held the lock then, so that
-// comes first.
+// lockFailure is why a lock was not granted. An error that says that the context ended also says
+// who held the lock then, so that comes first.
 func lockFailure(err error) string {
 	switch {
 	case errors.Is(err, lock.ErrClosed):

@@ -12,9 +12,10 @@ import (
 
 const namespace = "solotick"
 
-// Metrics collects what one scheduler does: give [Metrics.Observe] to scheduler.WithSyncObserver, the scheduler to
-// [Metrics.Watch], and register the Metrics. For two schedulers in one process make two, and register each with a
-// label of its own by [prometheus.WrapRegistererWith]. It is safe for concurrent use.
+// Metrics collects what one scheduler does: give [Metrics.Observe] to scheduler.WithSyncObserver,
+// the scheduler to [Metrics.Watch], and register the Metrics. For two schedulers in one process
+// make two, and register each with a label of its own by [prometheus.WrapRegistererWith]. It is
+// safe for concurrent use.
 type Metrics struct {
 	ticks       *prometheus.CounterVec
 	misfires    *prometheus.CounterVec
@@ -79,7 +80,8 @@ func WithVersion(version string) Option {
 var (
 	runBuckets = []float64{.01, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600}
 	lagBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}
-	// Of the default TTL of 15 s: a 60th, a 30th, a 15th, a fifth, a third, half, two thirds and all of it; and what longer ones need.
+	// They are a 60th, a 30th, a 15th, a fifth, a third, half, two thirds and all of the default
+	// TTL of 15 s. The others are for longer TTLs.
 	marginBuckets = []float64{.1, .25, .5, 1, 3, 5, 7.5, 10, 15, 30, 60}
 	waitBuckets   = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}
 )
@@ -215,5 +217,6 @@ func gauges(m *Metrics, name, help string, labels ...string) *prometheus.GaugeVe
 	return own(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels))
 }
 
-// CountRedisCommands adds n commands that were sent to Redis. The caller that makes the store's client sees them.
+// CountRedisCommands adds n commands that were sent to Redis. The caller that makes the store's
+// client sees them.
 func (m *Metrics) CountRedisCommands(n int) { m.redisCommands.Add(float64(n)) }

@@ -17,8 +17,9 @@ type reload struct {
 	at   time.Time // when one was last good; zero when none was
 }
 
-// CountReload counts a reload of the configuration: changed says that it differs from the one before, and fault that it is
-// wrong, so that the one before stays in force. The reloader calls it, for one reload after the other.
+// CountReload counts a reload of the configuration. changed says that it differs from the one
+// before, and fault that it is wrong, so that the one before stays in force. The reloader calls it,
+// for one reload after the other.
 func (m *Metrics) CountReload(changed bool, fault error) {
 	result := reloadUnchanged
 	switch {

@@ -9,16 +9,17 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// keepGone is how long the series of a job that was removed are still there: long enough to be scraped, and to go on where
-// they were if it comes back.
+// keepGone is how long the series of a job that was removed are still there. It is long enough to
+// be scraped, and to go on where they were if it comes back.
 const keepGone = 10 * time.Minute
 
 // watchedJob is the state of a job that does not come from its events.
 type watchedJob struct{ leader bool }
 
-// Watch makes the metrics read s at each scrape, and starts the series of its jobs at 0. Call it again when jobs were
-// added or removed, after scheduler.Scheduler.Update. A later call replaces the source of an earlier one, whose other jobs
-// count as removed: their series end, see the package comment.
+// Watch makes the metrics read s at each scrape, and starts the series of its jobs at 0. Call it
+// again when jobs were added or removed, after scheduler.Scheduler.Update. A later call replaces
+// the source of an earlier one, whose other jobs count as removed: their series end, see the
+// package comment.
 func (m *Metrics) Watch(s Source) {
 	list := s.Jobs()
 	now := time.Now()
@@ -43,7 +44,8 @@ func (m *Metrics) Watch(s Source) {
 	}
 }
 
-// perTick are the counters that have a series for each job and each value of another label, which leader tasks have not.
+// perTick are the counters that have a series for each job and each value of another label, which
+// leader tasks have not.
 func (m *Metrics) perTick(f func(vec *prometheus.CounterVec, value string)) {
 	for _, outcome := range outcomes {
 		f(m.ticks, string(outcome))
@@ -84,7 +86,8 @@ func (m *Metrics) sweep() {
 	}
 }
 
-// begun takes in the start of a run, and reports whether it is one of a tick: a leader task has none.
+// begun takes in the start of a run, and reports whether it is one of a tick: a leader task has
+// none.
 func (m *Metrics) begun(run jobs.Run) bool {
 	m.running.WithLabelValues(run.Job).Inc()
 	m.mu.Lock()
@@ -93,7 +96,8 @@ func (m *Metrics) begun(run jobs.Run) bool {
 	return !m.watched[run.Job].leader
 }
 
-// ended takes in the end of a run. It is called last, for the series of a job that is gone end some time after it.
+// ended takes in the end of a run. It is called last, for the series of a job that is gone end some
+// time after it.
 func (m *Metrics) ended(run jobs.Run, took, held time.Duration) {
 	m.running.WithLabelValues(run.Job).Dec()
 	m.runDuration.WithLabelValues(run.Job).Observe(took.Seconds())

@@ -21,7 +21,8 @@ import (
 // electionName is the lock that the elected notifier holds.
 const electionName = "solotick.notifications"
 
-// Notifier notifies the receivers, in one replica of the fleet at a time. It is safe for concurrent use.
+// Notifier notifies the receivers, in one replica of the fleet at a time. It is safe for concurrent
+// use.
 type Notifier struct {
 	fleet     *fleet.Fleet
 	progress  protocol.ProgressKeeper
@@ -48,33 +49,37 @@ type options struct {
 // Option changes a default of [New].
 type Option func(*options)
 
-// WithJobs says which jobs there are, by their definitions: only of these it is known whether they are overdue, and their groups.
-// list is called at each look.
+// WithJobs says which jobs there are, by their definitions: only of these it is known whether they
+// are overdue, and their groups. list is called at each look.
 func WithJobs(list func() []*jobs.Job) Option { return func(o *options) { o.jobs = list } }
 
-// WithAfter says how many ticks of a job go wrong in a row before the receivers are notified. A number below 1 is 1, the default.
+// WithAfter says how many ticks of a job go wrong in a row before the receivers are notified. A
+// number below 1 is 1, the default.
 func WithAfter(after func(job string) int) Option { return func(o *options) { o.after = after } }
 
-// WithReplica sets the name by which others see who notifies; a name as of a job. The default is made from the host's name and the
-// process id.
+// WithReplica sets the name by which others see who notifies; a name as of a job. The default is
+// made from the host's name and the process id.
 func WithReplica(id string) Option { return func(o *options) { o.replica = id } }
 
-// WithTTL sets after how long another replica takes over from one that died; from 500 ms to 24 h. The default is 15 s.
+// WithTTL sets after how long another replica takes over from one that died; from 500 ms to 24 h.
+// The default is 15 s.
 func WithTTL(ttl time.Duration) Option { return func(o *options) { o.ttl = ttl } }
 
-// WithInterval sets how often the elected notifier looks at the fleet; from 100 ms to 1 h. The default is 5 s. In a large fleet it is
-// at least 20 times as long as a look takes.
+// WithInterval sets how often the elected notifier looks at the fleet; from 100 ms to 1 h. The
+// default is 5 s. In a large fleet it is at least 20 times as long as a look takes.
 func WithInterval(d time.Duration) Option { return func(o *options) { o.interval = d } }
 
-// WithConfirm sets how long a job must be overdue or unserved until that is notified of; from 0 to 24 h. The default is 30 s: a
-// fleet that starts is overdue for a moment, and a job is unserved while its only replica restarts.
+// WithConfirm sets how long a job must be overdue or unserved until that is notified of; from 0 to
+// 24 h. The default is 30 s: a fleet that starts is overdue for a moment, and a job is unserved
+// while its only replica restarts.
 func WithConfirm(d time.Duration) Option { return func(o *options) { o.confirm = d } }
 
 // WithLogger sets the logger of what was sent and of what failed. The default discards.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
-// New makes a notifier on the store that the replicas use. It does not call the store. The error has every fault, those of receivers as
-// [*Fault]; for a store that cannot list jobs, lock, or keep the progress of notifications it matches [errors.ErrUnsupported].
+// New makes a notifier on the store that the replicas use. It does not call the store. The error
+// has every fault, those of receivers as [*Fault]. For a store that cannot list jobs, lock, or keep
+// the progress of notifications it matches [errors.ErrUnsupported].
 func New(store lease.Store, receivers []Receiver, opts ...Option) (*Notifier, error) {
 	o := options{
 		jobs: func() []*jobs.Job { return nil }, after: func(string) int { return 1 },
@@ -120,7 +125,8 @@ func New(store lease.Store, receivers []Receiver, opts ...Option) (*Notifier, er
 	return n, nil
 }
 
-// Run notifies the receivers whenever this replica is elected, until ctx ends; then it returns the cause. It is called once.
+// Run notifies the receivers whenever this replica is elected, until ctx ends; then it returns the
+// cause. It is called once.
 func (n *Notifier) Run(ctx context.Context) error {
 	if len(n.receivers) == 0 {
 		<-ctx.Done()
@@ -142,7 +148,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	})
 }
 
-// Nudge makes an elected notifier look at the fleet soon: when a tick has gone wrong, say. It never blocks.
+// Nudge makes an elected notifier look at the fleet soon: when a tick has gone wrong, say. It never
+// blocks.
 func (n *Notifier) Nudge() {
 	select {
 	case n.soon <- struct{}{}:
@@ -180,8 +187,9 @@ func (n *Notifier) idle() {
 	}
 }
 
-// Send sends one notification to a receiver, whatever its filters say, and returns nil when it has taken it. The error names no more of
-// the URL than the host. now is the time for signatures. Nothing is kept of it.
+// Send sends one notification to a receiver, whatever its filters say, and returns nil when it has
+// taken it. The error names no more of the URL than the host. now is the time for signatures.
+// Nothing is kept of it.
 func Send(ctx context.Context, r Receiver, n Notification, now time.Time) error {
 	if err := Check([]Receiver{r}); err != nil {
 		return err
@@ -191,7 +199,8 @@ func Send(ctx context.Context, r Receiver, n Notification, now time.Time) error 
 	return post(ctx, client, r, n, now)
 }
 
-// Example returns a notification to try a receiver with: a condition of a job of that name. It has an id of its own for each at.
+// Example returns a notification to try a receiver with: a condition of a job of that name. It has
+// an id of its own for each at.
 func Example(namespace, job string, condition Condition, at time.Time) Notification {
 	n := Notification{
 		Namespace: namespace, Job: job, Condition: condition, Was: OK, Tick: at.Truncate(time.Second), At: at, Ticks: 1, Test: true,

@@ -14,10 +14,10 @@
 // the entries of streams carry it on.
 //
 // All attempts of a tick are one trace, whichever replicas make them. The trace's id is made from
-// the tick's id, and the span's id from that and the attempt's number; so a replica that takes a
-// tick over knows the span of the holder before it without asking anybody, and links to it. A
-// holder that was killed has exported nothing: then the link names a span that no backend has.
-// [Triggered] adds to the trace who asked for the tick.
+// the tick's id, and the span's id from that and the attempt's number. So a replica that takes a
+// tick over knows the span of the holder before it without asking, and links to it. A holder that
+// was killed has exported nothing: then the link names a span that no backend has. [Triggered] adds
+// to the trace who asked for the tick.
 //
 // With a provider that has another generator of ids each attempt is a trace of its own, without
 // links. A sampler that decides by the trace's id, as sdktrace.TraceIDRatioBased does, takes all

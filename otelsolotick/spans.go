@@ -21,8 +21,8 @@ func Wrapper(provider trace.TracerProvider) func(next jobs.Handler) jobs.Handler
 // sdktrace.WithIDGenerator. The ids of all other spans are random.
 func NewIDGenerator() sdktrace.IDGenerator { return spans.NewIDGenerator() }
 
-// Triggered adds a span to the trace of a tick that was triggered: who asked for it is the span of
-// ctx, to which it links, and the first attempt follows from it. Call it with the tick that
+// Triggered adds a span to the trace of a tick that was triggered. It links to the caller's span,
+// which is that of ctx, and the first attempt follows from it. Call it with the tick that
 // fleet.Fleet.Trigger has returned, but not with one that an earlier trigger got: its span has the
 // same id.
 func Triggered(ctx context.Context, provider trace.TracerProvider, namespace, job string, tick time.Time) {

@@ -6,14 +6,16 @@ import (
 	"time"
 )
 
-// admission lets contenders that are due ask the store, as many at a time as inflight allows. The others wait in a queue,
-// where they cost nothing. Each that is admitted has a goroutine, which goes on with the next one when it is done.
-// What records the end of a run waits until those that are the first to claim were admitted, for a thirtieth of the TTL at
-// most: so ticks that come due together start before the first of them are settled. A replica that dies meanwhile leaves runs
-// behind that are over and not recorded, as one does whose store is slow; another runs those again, or settles them as lost.
+// admission lets contenders that are due ask the store, as many at a time as inflight allows. The
+// others wait in a queue, where they cost nothing. Each that is admitted has a goroutine, which
+// goes on with the next one when it is done. The record of a run's end waits until the first
+// claimers were admitted, for a thirtieth of the TTL at most. So ticks that come due together start
+// before the first of them are settled. A replica that dies meanwhile leaves runs that are over and
+// not recorded, as one does whose store is slow. Another replica runs those again, or settles them
+// as lost.
 //
-// One goroutine starts the next when it begins, if there is work for it. So there are as many as wait for the store, and few
-// where the store is in this process and answers at once.
+// One goroutine starts the next when it begins, if there is work for it. So there are as many as
+// wait for the store, and few where the store is in this process and answers at once.
 type admission struct {
 	inflight  *inflight
 	endWithin time.Duration // the most that an end waits
@@ -92,11 +94,13 @@ func (a *admission) serve() {
 	}
 }
 
-// backupTurn is how often a backup goes before those that are the first to claim. Mostly it is too late by then: while the
-// store is overloaded every claim is late, and a backup's would be one more.
+// backupTurn is how often a backup goes before those that are the first to claim. Mostly it is too
+// late by then: while the store is overloaded every claim is late, and a backup's would be one
+// more.
 const backupTurn = 8
 
-// next takes out the contender that works next. If none waits, it gives up the place of the one that asks.
+// next takes out the contender that works next. If none waits, it gives up the place of the one
+// that asks.
 func (a *admission) next() (next dueContender, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,21 +8,23 @@ import (
 	"github.com/solotick/solotick/internal/heartbeat"
 )
 
-// backlogs shows, from reports, how the other replicas get on with the ticks that are due: a replica that is granted
-// and settles ticks of an instant has not left the rest of them to the others. Like every report it is a hint. The
-// zero value knows nothing.
+// backlogs shows, from reports, how the other replicas get on with the ticks that are due. A
+// replica that is granted and settles ticks of an instant has not left the rest of them to the
+// others. Like every report it is a hint. The zero value knows nothing.
 type backlogs struct {
 	mu   sync.Mutex
 	last map[string][]progressAt // by replica
 }
 
-// progressAt says when a replica last reported to have run that tick of any job, in Unix ms of fleet time.
+// progressAt says when a replica last reported to have run that tick of any job, in Unix ms of
+// fleet time.
 type progressAt struct{ tick, at int64 }
 
 const (
 	// mostInstants is how many ticks are kept of each replica: those reported last.
 	mostInstants = 4
-	// longestBacklog is for how long others leave a tick to an owner that works off a backlog. In ms.
+	// longestBacklog is for how long others leave a tick to an owner that works off a backlog. In
+	// ms.
 	longestBacklog = 3000
 )
 
@@ -49,7 +51,8 @@ func (b *backlogs) see(replica string, reports []report, now int64) {
 	b.last[strings.Clone(replica)] = slices.Clone(list[max(0, len(list)-mostInstants):])
 }
 
-// seen returns when a replica last reported to have run that tick of any job; 0 when it is not known to have.
+// seen returns when a replica last reported to have run that tick of any job; 0 when it is not
+// known to have.
 func (b *backlogs) seen(replica string, tick int64) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// callTimeout bounds calls of the store. Calls that are made at about the same time share a context, and with it a
-// timer: one for each is a good part of what a call costs where the store is near.
+// callTimeout bounds calls of the store. Calls that are made at about the same time share a
+// context, and with it a timer. One for each is a good part of a call's cost where the store is
+// near.
 type callTimeout struct {
 	limit time.Duration // the most a call may take; one may have up to an eighth less
 

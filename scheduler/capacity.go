@@ -8,9 +8,10 @@ import (
 
 // capacity admits runs by their weight, so that those under way never weigh more than max in all.
 //
-// Who finds no room waits. Room that is freed goes to the waiter whose tick came due first, and is reserved for it until
-// that one accepts it or withdraws. A waiter that needs more room than there is keeps lighter ones behind it waiting:
-// otherwise they would take the room that it waits for, again and again.
+// Who finds no room waits. Room that is freed goes to the waiter whose tick came due first, and is
+// reserved for it until that one accepts it or withdraws. A waiter that needs more room than there
+// is keeps lighter ones behind it waiting. Otherwise they would take the room that it waits for,
+// again and again.
 type capacity struct {
 	max   int           // the weight that runs at a time; 0: no limit
 	freed chan struct{} // of size 1: there may be room for a waiter
@@ -20,7 +21,8 @@ type capacity struct {
 	waiting waiters
 }
 
-// waiter is who asks for room, again and again, for one tick after the other. Its fields are guarded by capacity.mu.
+// waiter is who asks for room, again and again, for one tick after the other. Its fields are
+// guarded by capacity.mu.
 type waiter struct {
 	wake   func() // makes the waiter accept its offer, or withdraw, soon; it is called without a lock
 	verify func() // makes it see whether its tick is still to be run; the same
@@ -35,8 +37,8 @@ type waiter struct {
 
 func newCapacity(limit int) *capacity { return &capacity{max: limit, freed: make(chan struct{}, 1)} }
 
-// acquire takes room for a tick that came due then, and reports whether there was any. Else w waits for it, unless it can
-// never have it. Without a limit there is no w.
+// acquire takes room for a tick that came due then, and reports whether there was any. Else w waits
+// for it, unless it can never have it. Without a limit there is no w.
 func (k *capacity) acquire(w *waiter, due int64, weight int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -91,7 +93,8 @@ func (k *capacity) withdraw(w *waiter) {
 	}
 }
 
-// offer reserves room for the first waiter and returns it; nil when nobody waits or there is no room.
+// offer reserves room for the first waiter and returns it; nil when nobody waits or there is no
+// room.
 func (k *capacity) offer() *waiter {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -37,8 +37,8 @@ func (s *Scheduler) looked(sent, received, now time.Time) {
 	}
 }
 
-// firstLook asks this machine's own clock and the live members whether the store's clock is to be trusted. Members that
-// cannot be asked say nothing.
+// firstLook asks this machine's own clock and the live members whether the store's clock is to be
+// trusted. Members that cannot be asked say nothing.
 func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 	s.firstLooks <- struct{}{}
 	defer func() { <-s.firstLooks }()
@@ -63,7 +63,8 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 	}
 }
 
-// clockSeen takes in the store's time from the answer to a claim. One that is not plausible is left to the next look.
+// clockSeen takes in the store's time from the answer to a claim. One that is not plausible is left
+// to the next look.
 func (s *Scheduler) clockSeen(sent, received, now time.Time) {
 	sample := s.clock.compare(sent, received, now)
 	estimate, slack := s.clock.estimate()
@@ -80,8 +81,9 @@ func (s *Scheduler) clockSeen(sent, received, now time.Time) {
 // until is the latest time of the store at which a request that is sent now may change anything.
 func (s *Scheduler) until() time.Time { return s.clock.now().Add(s.trust.limit) }
 
-// takeoverUntil is the latest time of the store at which a claim that is sent now may take over what another holds: a holder
-// that lives has renewed within a third of the TTL. While nothing may be taken over, that time has long passed.
+// takeoverUntil is the latest time of the store at which a claim that is sent now may take over the
+// lease of another. A holder that lives has renewed within a third of the TTL. While nothing may be
+// taken over, that time has long passed.
 func (s *Scheduler) takeoverUntil() time.Time {
 	if s.quietFor() > 0 {
 		return time.UnixMilli(1)
@@ -89,7 +91,8 @@ func (s *Scheduler) takeoverUntil() time.Time {
 	return s.clock.now().Add(max(s.ttl/3, minTakeoverBound))
 }
 
-// minTakeoverBound is the least time that a request is allowed on its way to the store, however short the TTL.
+// minTakeoverBound is the least time that a request is allowed on its way to the store, however
+// short the TTL.
 const minTakeoverBound = 200 * time.Millisecond
 
 // bounded takes in how a call went that carries such a bound.
@@ -117,8 +120,8 @@ func (s *Scheduler) judgeClock(members []heartbeat.Replica) {
 	}
 }
 
-// clockTrusted goes on after claims were held: it plans again, from the present records, every tick that was planned
-// by the former clock.
+// clockTrusted goes on after claims were held: it plans again, from the present records, every tick
+// that was planned by the former clock.
 func (s *Scheduler) clockTrusted(by, at time.Duration) {
 	held, step := s.trust.heldFor(at)
 	s.observe(ClockChanged{Trusted: true, By: by, Held: held})
@@ -134,7 +137,8 @@ func (s *Scheduler) clockTrusted(by, at time.Duration) {
 	s.wantAnnounce()
 }
 
-// clockView returns the store's time as it is now, trusted or not, and what this replica thinks of that clock.
+// clockView returns the store's time as it is now, trusted or not, and what this replica thinks of
+// that clock.
 func (s *Scheduler) clockView() (time.Time, view) {
 	local := s.clock.local(time.Now())
 	estimate, _ := s.clock.estimate()
@@ -142,14 +146,14 @@ func (s *Scheduler) clockView() (time.Time, view) {
 	return time.Unix(0, int64(local+v.offset)).UTC(), v
 }
 
-// quietFor is for how long nothing may be taken over from now on: the store's clock has stepped, and holders that live
-// have to renew first.
+// quietFor is for how long nothing may be taken over from now on: the store's clock has stepped,
+// and holders that live have to renew first.
 func (s *Scheduler) quietFor() time.Duration {
 	return s.trust.quietFor(s.clock.local(time.Now()))
 }
 
-// lookAhead reads the records of jobs whose watermarks lie in the future. A wrong clock has moved them; they may have
-// been brought back.
+// lookAhead reads the records of jobs whose watermarks lie in the future. A wrong clock has moved
+// them; they may have been brought back.
 func (s *Scheduler) lookAhead() {
 	found := false
 	for _, c := range s.jobs.Load().contenders {

@@ -12,9 +12,9 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// contender claims the ticks of one job, or skips them. One goroutine at a time does so, and one request at a time is
-// under way, so that the claims of a job are made in order; the runs have goroutines of their own. See state for what it
-// does when. All times are Unix ms of fleet time.
+// contender claims the ticks of one job, or skips them. One goroutine at a time does so, and one
+// request at a time is under way, so claims of a job are in order. The runs have goroutines of
+// their own. See state for what it does when. All times are Unix ms of fleet time.
 type contender struct {
 	s       *Scheduler
 	name    string
@@ -91,7 +91,8 @@ func (c *contender) handlerLocked() func(ctx context.Context, run jobs.Run, then
 	return chain.NewThen(c.job, chain.Hooks{Wrappers: c.s.wrappers, OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }
 
-// setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.
+// setHandler makes the runs that begin from now on call the handler of job, which is defined as the
+// one before.
 func (c *contender) setHandler(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -100,7 +101,8 @@ func (c *contender) setHandler(job *jobs.Job) {
 	c.definition = &next
 }
 
-// redefine goes on with another definition of the job. Runs that are under way go on under the one before.
+// redefine goes on with another definition of the job. Runs that are under way go on under the one
+// before.
 func (c *contender) redefine(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.unlock()

@@ -22,8 +22,8 @@ type definitionNotes struct {
 	order *ranking
 }
 
-// noteDefinitions keeps in the store how this replica's jobs are defined, for people, until ctx ends. Only those of which
-// heartbeats name the revisions are of use.
+// noteDefinitions keeps in the store how this replica's jobs are defined, for people, until ctx
+// ends. Only those of which heartbeats name the revisions are of use.
 func (s *Scheduler) noteDefinitions(ctx context.Context) {
 	var notes definitionNotes
 	for ctx.Err() == nil {
@@ -40,8 +40,9 @@ func (s *Scheduler) noteDefinitions(ctx context.Context) {
 	}
 }
 
-// noteMissing notes the definitions of the jobs that this replica claims first: if every replica noted all of its jobs, the
-// start of a large fleet would be mostly that. It ends at the first failure.
+// noteMissing notes the definitions of the jobs that this replica claims first. If every replica
+// noted all of its jobs, the start of a large fleet would be mostly that. It ends at the first
+// failure.
 func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 	set, order := s.jobs.Load(), s.peers.current()
 	if len(set.revisions) > heartbeat.MostJobs || set == notes.set && order == notes.order {

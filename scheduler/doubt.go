@@ -20,8 +20,8 @@ type doubt struct {
 	proven    bool                // the record has lost something: reports count more than the record
 }
 
-// inDoubtLocked reports whether nothing may be claimed, since others know more of the job than its record, or knew it until a
-// moment ago.
+// inDoubtLocked reports whether nothing may be claimed, since others know more of the job than its
+// record, or knew it until a moment ago.
 func (c *contender) inDoubtLocked() bool { return c.doubtEndsLocked() != 0 || c.doubt.asked }
 
 // doubtStepLocked returns the next step then: to wait, and in the end to have the record read.
@@ -48,7 +48,8 @@ func (c *contender) doubtEndsLocked() (ends int64) {
 	return ends
 }
 
-// askLocked asks the live members for what they know of the job, unless somebody has. Known here is a watermark.
+// askLocked asks the live members for what they know of the job, unless somebody has. Known here is
+// a watermark.
 func (c *contender) askLocked(watermark int64) {
 	if c.s.feed.publisher == nil {
 		return
@@ -69,15 +70,16 @@ func (c *contender) doubtLocked(id inquiryID) {
 	}
 }
 
-// forgottenLocked leaves it to the syncer to make the record again, or to read the part of it that was brought back.
+// forgottenLocked leaves it to the syncer to make the record again, or to read the part of it that
+// was brought back.
 func (c *contender) forgottenLocked() {
 	c.synced, c.pending = false, nil
 	c.doubt.missing = true
 	c.s.wantSync()
 }
 
-// doubtRecordLocked takes in a record that was read. If it has lost something, though the store remembers as long as before, others
-// are asked for what they know.
+// doubtRecordLocked takes in a record that was read. If it has lost something, though the store
+// remembers as long as before, others are asked for what they know.
 func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
 	lost := remembers && (c.doubt.missing || r.Made || r.Restored)
 	c.doubt.missing = false
@@ -91,8 +93,8 @@ func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
 	}
 }
 
-// verifyRecord has the record read if this replica is likely to know better what became of the newest tick: it claims the
-// job's ticks first, or next, or decided that one.
+// verifyRecord has the record read if this replica is likely to know better what became of the
+// newest tick. It claims the job's ticks first, or next, or decided that one.
 func (c *contender) verifyRecord() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +103,9 @@ func (c *contender) verifyRecord() {
 	}
 }
 
-// suspectLocked takes in which ticks the record has open. If one of them was reported as settled, either that report was
-// wrong or the store has lost the settlement: the replicas that know better are asked, once.
+// suspectLocked takes in which ticks the record has open. If one of them was reported as settled,
+// either that report was wrong or the store has lost the settlement. The replicas that know better
+// are asked, once.
 func (c *contender) suspectLocked(open []protocol.Open) {
 	for _, o := range open {
 		if i := slices.Index(c.doubt.settled[:], o.Tick); o.Tick != 0 && i >= 0 {
@@ -120,8 +123,8 @@ func (d *doubt) reportSettled(tick int64) {
 	}
 }
 
-// questioned handles the question of another replica about the job, of which that replica knows the given watermark. If
-// this replica may know more, it writes that back.
+// questioned handles the question of another replica about the job, of which that replica knows the
+// given watermark. If this replica may know more, it writes that back.
 func (c *contender) questioned(id inquiryID, watermark int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,8 +19,8 @@ type edition struct {
 // editions are those before the one in force, oldest first.
 type editions []edition
 
-// scheduleText is the part of a job's schedule that the store keeps: nothing where it is too long, which costs ticks at
-// an edit.
+// scheduleText is the part of a job's schedule that the store keeps: nothing where it is too long,
+// which costs ticks at an edit.
 func scheduleText(job *jobs.Job) string {
 	text := job.ScheduleText()
 	if len(text) > protocol.MaxSchedule {
@@ -29,8 +29,8 @@ func scheduleText(job *jobs.Job) string {
 	return text
 }
 
-// readEditions reads what a record keeps of a job's schedules, of which the last is in force. One that cannot be read, as
-// this machine may lack its time zone, had no ticks for all that is known.
+// readEditions reads what a record keeps of a job's schedules, of which the last is in force. One
+// that cannot be read, as this machine may lack its time zone, had no ticks for all that is known.
 func readEditions(job string, kept []protocol.Schedule) editions {
 	var list editions
 	for _, k := range kept[:max(0, len(kept)-1)] {
@@ -43,8 +43,9 @@ func readEditions(job string, kept []protocol.Schedule) editions {
 	return list
 }
 
-// had returns a function that reports whether the edition that was in force when a tick was due had the tick; nil when
-// no edition is known. So schedules are compared by the ticks that they make, however they are written.
+// had returns a function that reports whether the edition that was in force when a tick was due had
+// the tick. It returns nil when no edition is known. So schedules are compared by the ticks that
+// they make, however they are written.
 func (e editions) had(due func(tick int64) int64) func(tick int64) bool {
 	if len(e) == 0 {
 		return nil

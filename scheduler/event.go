@@ -8,8 +8,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// Event is something that happened: one of the types of this package whose comment says so. Later versions may add some.
-// [WithObserver] and [WithSyncObserver] say how an observer is called.
+// Event is something that happened: one of the types of this package whose comment says so. Later
+// versions may add some. [WithObserver] and [WithSyncObserver] say how an observer is called.
 //
 //sumtype:decl
 type Event interface{ event() }
@@ -38,8 +38,9 @@ type RunRetried struct {
 // RunSettled is the event that a tick this replica ran is settled.
 type RunSettled struct {
 	Run jobs.Run
-	// Outcome is succeeded: the handler returned nil; failed: its last attempt returned an error; replaced:
-	// it made room for a newer tick; cancelled: somebody ended it; or lost: its replica stopped, and it may not be granted again.
+	// Outcome is one of five. With succeeded the handler returned nil. With failed its last attempt
+	// returned an error. With replaced it made room for a newer tick. With cancelled somebody ended
+	// it. With lost its replica stopped, and it may not be granted again.
 	Outcome lease.Outcome
 	Err     error         // why it failed, or what it returned when it had to make room or was cancelled
 	By      string        // who cancelled it; empty unless the outcome is cancelled
@@ -47,8 +48,8 @@ type RunSettled struct {
 	Held    time.Duration // the lease, until it was settled
 }
 
-// RunLost is the event that a run ended without its holder deciding about the tick: the lease was lost, or the store says
-// that another was granted the tick since.
+// RunLost is the event that a run ended without its holder deciding about the tick. The lease was
+// lost, or the store says that another was granted the tick since.
 type RunLost struct {
 	Run   jobs.Run
 	Err   error // what the handler returned
@@ -57,7 +58,8 @@ type RunLost struct {
 	Held  time.Duration
 }
 
-// RunReleased is the event that a run was stopped with its replica, and its tick given up for another to run.
+// RunReleased is the event that a run was stopped with its replica, and its tick given up for
+// another to run.
 type RunReleased struct {
 	Run  jobs.Run
 	Err  error
@@ -70,14 +72,15 @@ type TicksSkipped struct {
 	Job   string
 	To    time.Time // the newest of them
 	Count int       // how many; counting ends at 100,000
-	// Outcome is skipped: a policy refused them, or the job is paused; missed: misfires that the policy does not run; lost: the
-	// leases of their holders ran out too often; or cancelled.
+	// Outcome is one of four. With skipped a policy refused them, or the job is paused. With missed
+	// they are misfires that the policy does not run. With lost the leases of their holders ran out
+	// too often. The last is cancelled.
 	Outcome lease.Outcome
 	Reason  string // one of the words of docs/policies.md, such as overlap, paused, misfire or too_old
 }
 
-// CapacityChanged is the event that ticks have to wait because this replica has no room for their runs, or that none has
-// waited for a while. Ticks that other replicas have room for do not wait.
+// CapacityChanged is the event that ticks have to wait because this replica has no room for their
+// runs, or that none has waited for a while. Ticks that other replicas have room for do not wait.
 type CapacityChanged struct {
 	Capacity
 	Full   bool          // ticks wait for room
@@ -106,15 +109,16 @@ type StoreChanged struct {
 	Hint string        // what to change then; "" when the store does not know
 }
 
-// RecordUnreadable is the event that the store has answered, but holds something else where it would keep a record: that job
-// does not run until somebody has removed it, and the others do. It comes once a minute at most.
+// RecordUnreadable is the event that the store has answered, but holds something else in place of a
+// record. That job does not run until somebody has removed it, and the others do. It comes once a
+// minute at most.
 type RecordUnreadable struct{ Err error }
 
-// RecordsLost is the event that the store has lost its records, or that of one job. The live replicas write back what they
-// know, and ticks wait for that.
+// RecordsLost is the event that the store has lost its records, or that of one job. The live
+// replicas write back what they know, and ticks wait for that.
 type RecordsLost struct {
-	// Job is the one whose record is gone, or older than this replica has seen it, while the store remembers as long as
-	// before; "" when the store has lost all of them.
+	// Job is the one whose record is gone, or older than this replica has seen it, while the store
+	// remembers as long as before. It is "" when the store has lost all records.
 	Job   string
 	Since time.Time // since when the store remembers; zero of one job
 }
@@ -125,8 +129,9 @@ type RecordsLost struct {
 // vouches for it. Meanwhile nothing is claimed.
 type ClockChanged struct {
 	Trusted bool
-	// By is how far the clock stepped, above 0 when forward; at the start, how far it is ahead of this machine's clock. Once
-	// it is trusted, it is how far it is from where it was when it was trusted last; 0 when it is back, and at the start.
+	// By is how far the clock stepped, above 0 when forward; at the start, how far it is ahead of
+	// this machine's clock. Once the clock is trusted, it is how far it is from where it was when
+	// it was trusted last. It is 0 when the clock is back, and at the start.
 	By    time.Duration
 	Start bool          // the replica has just started, and does not trust the clock yet
 	Held  time.Duration // once it is trusted: for how long nothing was claimed
@@ -138,20 +143,20 @@ type ClockSampled struct {
 	RTT    time.Duration
 }
 
-// FleetSeen is the event that the replica has looked who else lives, every few seconds. It needs a store that keeps
-// members, as all stores of this module do.
+// FleetSeen is the event that the replica has looked who else lives, every few seconds. It needs a
+// store that keeps members, as all stores of this module do.
 type FleetSeen struct {
 	Replicas int      // that live, each process with the id of another one counted as one
 	Unserved []string // jobs of this replica's registry that no live replica serves, sorted
 	Differ   []string // jobs that other replicas have other definitions of, sorted
-	// Foreign are the jobs of this replica that programs of other modules serve as well, sorted: two services share a
-	// namespace, and take each other's ticks. See [WithModule].
+	// Foreign are the jobs of this replica that programs of other modules serve as well, sorted:
+	// two services share a namespace, and take each other's ticks. See [WithModule].
 	Foreign []string
 	Changed bool // one of these is not as it was the last time
 }
 
-// ReplicaShared is the event that the number of processes that use this replica's id has changed. More than one is a
-// mistake in their configurations: a replica's id is its own.
+// ReplicaShared is the event that the number of processes that use this replica's id has changed.
+// More than one is a mistake in their configurations: a replica's id is its own.
 type ReplicaShared struct {
 	Replica   string
 	Processes int // with this one

@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// feed sends what this replica learns from records to the others, so that they need not look themselves. A report
-// that is lost on the way costs them a look.
+// feed sends what this replica learns from records to the others, so that they need not look
+// themselves. A report that is lost on the way costs them a look.
 type feed struct {
 	publisher protocol.Publisher // nil when the store is none, or does not say who the others are
 
@@ -29,8 +29,9 @@ type reported struct {
 const (
 	// batchTime is for how long reports are collected before they are sent.
 	batchTime = 50 * time.Millisecond
-	// betweenBatches is the time between two batches. It is less than backupDelay by as much as a message may take: while a
-	// replica works off a backlog, each batch arrives before the first backup gives up waiting for it.
+	// betweenBatches is the time between two batches. It is less than backupDelay by as much as a
+	// message may take. While a replica works off a backlog, each batch arrives before the first
+	// backup gives up waiting for it.
 	betweenBatches = 150 * time.Millisecond
 	// maxPending is how many reports wait to be sent; more are dropped.
 	maxPending = 1 << 16
@@ -116,7 +117,8 @@ func (s *Scheduler) send(ctx context.Context, reports []report) {
 	}
 }
 
-// sendLeaving says at once that this replica claims nothing more, so that others do not wait for it.
+// sendLeaving says at once that this replica claims nothing more, so that others do not wait for
+// it.
 func (s *Scheduler) sendLeaving() {
 	if s.feed.publisher == nil {
 		return

@@ -4,8 +4,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// hints holds the reports of other replicas about a job that no answer of the store has confirmed. They may be wrong:
-// they say when to look at the record, and never what the record says.
+// hints holds the reports of other replicas about a job that no answer of the store has confirmed.
+// They may be wrong: they say when to look at the record, and never what the record says.
 type hints struct {
 	watermark int64 // above the confirmed one; 0 for none
 	next      int64 // the first tick after it; 0 for none, unknownTick before anybody has asked
@@ -17,8 +17,8 @@ type hints struct {
 const unknownTick = -1
 
 const (
-	// confirmEvery is how often the first backup confirms what it was reported: so more than one replica knows the
-	// watermark, and a report that is wrong is found out. In ms.
+	// confirmEvery is how often the first backup confirms the reports that it got. So more than one
+	// replica knows the watermark, and a report that is wrong is found out. In ms.
 	confirmEvery = 30_000
 	// aheadBy is how far a reported tick may lie in the future: fleet time is an estimate. In ms.
 	aheadBy = 1000
@@ -35,14 +35,16 @@ func (c *contender) placeLocked() place {
 	return c.place
 }
 
-// unconfirmedLocked reports whether others have reported something that no answer of the store has confirmed.
+// unconfirmedLocked reports whether others have reported something that no answer of the store has
+// confirmed.
 func (c *contender) unconfirmedLocked() bool { return c.hintedLocked() || c.doubt.unread }
 
 // hintedLocked reports whether others have reported a later watermark than the confirmed one.
 func (c *contender) hintedLocked() bool { return c.hints.watermark > c.cursor.watermark }
 
-// upcomingLocked is the tick that is to be claimed next, as far as is known; 0 when there is none. The replica that claims
-// first relies on what it knows itself: a report that is wrong must not keep it from a tick.
+// upcomingLocked is the tick that is to be claimed next, as far as is known; 0 when there is none.
+// The replica that claims first relies on what it knows itself: a report that is wrong must not
+// keep it from a tick.
 func (c *contender) upcomingLocked() int64 {
 	if c.placeLocked().rank > 0 {
 		return c.nextLocked()
@@ -50,7 +52,8 @@ func (c *contender) upcomingLocked() int64 {
 	return c.cursor.next
 }
 
-// nextLocked is the first tick that nobody has reported to be decided, or open; 0 when there is none.
+// nextLocked is the first tick that nobody has reported to be decided, or open; 0 when there is
+// none.
 func (c *contender) nextLocked() int64 {
 	if !c.hintedLocked() {
 		return c.cursor.next
@@ -71,9 +74,9 @@ func (c *contender) claimAtLocked() int64 {
 	return max(due, c.from, c.busyOwnerLocked(next, due)) + c.backupLocked()
 }
 
-// busyOwnerLocked is until when the owner of a tick that is due has been seen to work off other ticks of that instant: it lives,
-// is only slow, and would get help where it can bear that least. It is before due when it was not, and a quarter of the grace
-// after it at most.
+// busyOwnerLocked is until when the owner of a due tick has been seen to work off other ticks of
+// that instant. It lives, is only slow, and would get help where it can bear that least. It is
+// before due when it was not, and a quarter of the grace after it at most.
 func (c *contender) busyOwnerLocked(tick, due int64) int64 {
 	p := c.placeLocked()
 	if p.rank == 0 {
@@ -83,8 +86,8 @@ func (c *contender) busyOwnerLocked(tick, due int64) int64 {
 	return min(seen, due+min(max(c.spec.MisfireGrace.Milliseconds(), minGrace)/4, longestBacklog))
 }
 
-// backupLocked is how long this replica leaves a tick to those before it, in ms. It is less than the grace: a tick that a
-// backup starts is on time.
+// backupLocked is how long this replica leaves a tick to those before it, in ms. It is less than
+// the grace: a tick that a backup starts is on time.
 func (c *contender) backupLocked() int64 {
 	return c.placeLocked().backup(max(c.spec.MisfireGrace.Milliseconds(), minGrace) * 3 / 4)
 }
@@ -103,17 +106,18 @@ func (c *contender) confirmAtLocked() int64 {
 	}
 }
 
-// confirmLocked has the record read: what others have reported is not enough to decide about a tick.
+// confirmLocked has the record read: what others have reported is not enough to decide about a
+// tick.
 func (c *contender) confirmLocked() {
 	c.synced, c.confirming = false, true
 	c.doubt.asked = c.doubt.asked && c.doubtEndsLocked() != 0
 	c.s.wantSync()
 }
 
-// confirmedLocked takes in that the record was read. When its watermark is behind a report, either the report was
-// wrong or the store has lost a write. A replica that knows the write from the store writes it back; if none has done
-// so after a while, the record is right. With delivery at most once the reported watermark was written back by the
-// read itself: see knownLocked.
+// confirmedLocked takes in that the record was read. When its watermark is behind a report, either
+// the report was wrong or the store has lost a write. A replica that knows the write from the store
+// writes it back; if none has done so after a while, the record is right. With delivery at most
+// once the reported watermark was written back by the read itself: see knownLocked.
 func (c *contender) confirmedLocked(watermark int64) {
 	h := &c.hints
 	c.doubt.unread = false
@@ -128,8 +132,8 @@ func (c *contender) confirmedLocked(watermark int64) {
 	}
 }
 
-// learn takes in what another replica has reported. Most are about ticks that others claim first, and come before this replica
-// would look at them: it looks then as before, and finds the report.
+// learn takes in what another replica has reported. Most are about ticks that others claim first,
+// and come before this replica would look at them: it looks then as before, and finds the report.
 func (c *contender) learn(r report, from string, now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +182,8 @@ func (c *contender) expectLocked(l look) {
 	c.open.set(l)
 }
 
-// takeoverLocked is how long this replica leaves a tick whose lease has run out to those before it, but for its holder.
+// takeoverLocked is how long this replica leaves a tick whose lease has run out to those before it,
+// but for its holder.
 func (c *contender) takeoverLocked(holder ...string) int64 {
 	place := c.placeLocked()
 	if len(holder) == 1 {

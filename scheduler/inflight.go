@@ -8,14 +8,16 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// inflight limits how many contenders ask the store at one time, so that a store which is slow or saturated makes the fleet
-// later, not busier. A tick that comes due meanwhile waits in a queue, where it costs nothing, and is planned again
-// at the head of it. Renewals do not wait with it, and settlements not for long: see admission.
+// inflight limits how many contenders ask the store at one time, so that a store which is slow or
+// saturated makes the fleet later, not busier. A tick that comes due meanwhile waits in a queue,
+// where it costs nothing, and is planned again at the head of it. Renewals do not wait with it, and
+// settlements not for long: see admission.
 //
-// The limit is found by additive increase and multiplicative decrease (Chiu and Jain, Analysis of the Increase and Decrease
-// Algorithms for Congestion Avoidance in Computer Networks, 1989), with slow start (Jacobson, Congestion Avoidance and
-// Control, 1988). Congestion is an answer that took longer than the target, beyond what the best of late took: so a store
-// that is merely far away is none. The later the answer, the more is cut.
+// The limit is found by additive increase and multiplicative decrease, with slow start. See Chiu
+// and Jain, Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in Computer
+// Networks, 1989; and Jacobson, Congestion Avoidance and Control, 1988. Congestion is an answer
+// that took longer than the target, beyond what the best of late took. So a store that is merely
+// far away is none. The later the answer, the more is cut.
 type inflight struct {
 	target time.Duration
 
@@ -102,7 +104,8 @@ func (f *inflight) delayed(waited time.Duration) {
 	f.lastHeld, f.waited = time.Now(), waited
 }
 
-// delays returns when a contender was let in last that had waited for long, and for how long it had.
+// delays returns when a contender was let in last that had waited for long, and for how long it
+// had.
 func (f *inflight) delays() (at time.Time, waited time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,9 +7,10 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// inquiries are the questions that replicas ask one another about jobs whose records have lost something: what does anybody
-// know of them? Each live member writes back what it knows, and says so. Until all have, or the time for it is over, nobody
-// that a question has reached claims a tick of these jobs.
+// inquiries are the questions that replicas ask one another about jobs whose records have lost
+// something: what does anybody know of them? Each live member writes back what it knows, and says
+// so. Until all have, or the time for it is over, nobody that a question has reached claims a tick
+// of these jobs.
 type inquiries struct {
 	self string        // the instance
 	time time.Duration // how long one lasts at most
@@ -41,7 +42,8 @@ const (
 	inquiryJobs = 256
 	// askAgain is when a question is sent again that not all have answered: messages get lost.
 	askAgain = 500 * time.Millisecond
-	// minInquiry is how long one lasts at least: those that lost their connections to the store have new ones by then.
+	// minInquiry is how long one lasts at least: those that lost their connections to the store
+	// have new ones by then.
 	minInquiry = 2 * time.Second
 )
 
@@ -77,7 +79,8 @@ type question struct {
 	first   bool
 }
 
-// take returns the questions that are due, for the first time or again, and whether there may be more later.
+// take returns the questions that are due, for the first time or again, and whether there may be
+// more later.
 func (q *inquiries) take() (due []question, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,8 +99,8 @@ func (q *inquiries) take() (due []question, more bool) {
 	return due, more
 }
 
-// open takes in that a question has reached this replica, or is about to be sent by it: members are to answer it, and this
-// replica, too.
+// open takes in that a question has reached this replica, or is about to be sent by it. Members are
+// to answer it, and this replica, too.
 func (q *inquiries) open(id inquiryID, jobs []*contender, members []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,7 +128,8 @@ func (q *inquiries) pruneLocked() {
 	}
 }
 
-// answered takes in that a member has written back what it knows. It returns the jobs which need not wait any longer.
+// answered takes in that a member has written back what it knows. It returns the jobs which need
+// not wait any longer.
 func (q *inquiries) answered(id inquiryID, member string) (over []*contender) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -17,7 +17,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// leader runs a leader task on this replica whenever it holds the job's lease, a plain lock. One goroutine does it all.
+// leader runs a leader task on this replica whenever it holds the job's lease, a plain lock. One
+// goroutine does it all.
 //
 //	it                      meanwhile another replica
 //	holds the lease         waits: until the lease would run out, or until it is notified of its end
@@ -99,8 +100,8 @@ func (l *leader) run(ctx context.Context) {
 	}
 }
 
-// claim makes the record if there is none, so that the job can be paused, and asks for the lock unless it is. No store minds
-// a pause when it is asked for a plain lock.
+// claim makes the record if there is none, so that the job can be paused, and asks for the lock
+// unless it is. No store minds a pause when it is asked for a plain lock.
 func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent steady.Instant, err error) {
 	remaining, err := l.unsure()
 	if err != nil || remaining > 0 {
@@ -136,8 +137,8 @@ func (l *leader) readPause(ctx context.Context) error {
 	return err
 }
 
-// holdUntilPaused holds the granted lease until the lease is lost, ctx ends, or the job is paused: a leader task has
-// no ticks to skip, so to pause it is to end it.
+// holdUntilPaused holds the granted lease until the lease is lost, ctx ends, or the job is paused.
+// A leader task has no ticks to skip, so a pause ends it.
 func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protocol.Answer, sent steady.Instant) {
 	unpaused, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -161,9 +162,9 @@ func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protoc
 	<-watched
 }
 
-// unsure asks for fleet time, which may not be known yet. It returns for how long a store that has forgotten
-// everything is not to be asked: the store would grant the lock, and its holder goes on until its next renewal, by
-// which the store learns of it again.
+// unsure asks for fleet time, which may not be known yet. It returns for how long a store that has
+// forgotten everything is not to be asked. The store would grant the lock, while its holder goes on
+// until its next renewal, by which the store learns of it again.
 func (l *leader) unsure() (time.Duration, error) {
 	if !l.s.look() {
 		return 0, errors.New("scheduler: the store does not answer with its time")

@@ -74,9 +74,9 @@ func (l *life) cancelRuns() {
 	}
 }
 
-// Start is [Scheduler.Run] for those that do not want to wait: it starts everything and returns at once, also when the store
-// does not answer yet; see [Scheduler.WaitReady]. Stop with [Scheduler.Shutdown]. It returns an error when Start, Run
-// or Shutdown was called before.
+// Start is [Scheduler.Run] for callers that do not want to wait. It starts everything and returns
+// at once, also when the store does not answer yet; see [Scheduler.WaitReady]. Stop with
+// [Scheduler.Shutdown]. It returns an error when Start, Run or Shutdown was called before.
 func (s *Scheduler) Start() error {
 	if err := s.life.start("Start"); err != nil {
 		return err
@@ -102,18 +102,20 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return err
 }
 
-// The time before the end of Shutdown's context at which runs are cancelled: a fifth of the time that remains when it
-// is called, and at most this.
+// The time before the end of Shutdown's context at which runs are cancelled. It is a fifth of the
+// time that remains when it is called, and at most this.
 const cutBefore = 5 * time.Second
 
-// Shutdown stops what Start or Run has started and returns when everything has ended, with what Run returns. It claims
-// nothing more and lets runs finish. It cancels the others, with [ErrStopping] as the cause, and releases their ticks when
-// the shutdown grace is over, but in time before ctx ends: when four fifths of its time have passed, or 5 s before its deadline,
-// whichever is later. Of the 15 s that fx gives, runs have 12 s to finish and 3 s to return.
+// Shutdown stops what Start or Run has started and returns when everything has ended, with what Run
+// returns. It claims nothing more and lets runs finish. It cancels the others, with [ErrStopping]
+// as the cause, and releases their ticks when the shutdown grace is over, but in time before ctx
+// ends. That is when four fifths of its time have passed, or 5 s before its deadline, whichever is
+// later. Of the 15 s that fx gives, runs have 12 s to finish and 3 s to return.
 //
-// When ctx ends before everything else does, the error wraps the cause of ctx and a [*StuckError] when handlers still
-// run. The rest ends in the background, see [Scheduler.Done]. A second Shutdown waits for the same end. Before Start
-// and Run, it returns an error, and neither can be called any more.
+// When ctx ends before everything else does, the error wraps the cause of ctx and a [*StuckError]
+// when handlers still run. The rest ends in the background, see [Scheduler.Done]. A second Shutdown
+// waits for the same end. Before Start and Run, it returns an error, and neither can be called any
+// more.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	if err := s.life.halt(); err != nil {
 		return err
@@ -152,7 +154,8 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 // Done returns a channel that is closed when everything that Start or Run has started has ended.
 func (s *Scheduler) Done() <-chan struct{} { return s.life.done }
 
-// StuckError names jobs whose runs went on after they were cancelled. Their leases run out by themselves.
+// StuckError names jobs whose runs went on after they were cancelled. Their leases run out by
+// themselves.
 type StuckError struct{ Jobs []string }
 
 func (e *StuckError) Error() string {

@@ -11,14 +11,14 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// LogEvents returns an observer that logs: what became of each tick at info, what went wrong at warn or error, and the
-// rest at debug. Messages are constant; the facts are attributes. A nil logger is slog.Default(). Give it to [WithObserver]:
-// then a handler that blocks delays log records and in the end loses some, which is logged when it works again, and
-// harms nothing else.
+// LogEvents returns an observer that logs: what became of each tick at info, what went wrong at
+// warn or error, and the rest at debug. Messages are constant; the facts are attributes. A nil
+// logger is slog.Default(). Give it to [WithObserver]. Then a handler that blocks delays log
+// records and in the end loses some, which is logged when it works again, and harms nothing else.
 func LogEvents(logger *slog.Logger) func(Event) { return logEvents(logger, false) }
 
-// LogTroubles is LogEvents without successes: it logs failures, losses, skips, troubles of the store or the fleet, and that
-// the store answers again.
+// LogTroubles is LogEvents without successes: it logs failures, losses, skips, troubles of the
+// store or the fleet, and that the store answers again.
 func LogTroubles(logger *slog.Logger) func(Event) { return logEvents(logger, true) }
 
 func logEvents(logger *slog.Logger, quiet bool) func(Event) {

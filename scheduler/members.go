@@ -61,8 +61,8 @@ func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 	}
 }
 
-// signOff says that this replica has stopped, for those that look at it later, and then that it is gone; without that it is
-// gone a little later, and looks dead.
+// signOff announces that this replica has stopped, for those that look at it later, and then that
+// it is gone. Without that it is gone a little later, and looks dead.
 func (s *Scheduler) signOff(ctx context.Context, membership protocol.Membership, started time.Time) {
 	if len(s.instances.others) > 0 {
 		return // others use this id: it is theirs
@@ -82,12 +82,13 @@ func (s *Scheduler) shared(processes int) {
 	s.processes = processes
 }
 
-// sendHeartbeat sends a heartbeat and reads those of the others. It ignores errors: others know of this replica a
-// little later. It returns since when, by fleet time, this replica has taken part: before, unless that is zero. It
-// returns zero while no heartbeat has arrived.
+// sendHeartbeat sends a heartbeat and reads those of the others. It ignores errors: others know of
+// this replica a little later. It returns since when, by fleet time, this replica has taken part:
+// before, unless that is zero. It returns zero while no heartbeat has arrived.
 func (s *Scheduler) sendHeartbeat(membership protocol.Membership, before time.Time) (started time.Time) {
 	beats, _ := s.store.(protocol.Heartbeater)
-	// The heartbeat says what the store's clock is like. Where the clock was trusted just now, its bounds are enough for that.
+	// The heartbeat says what the store's clock is like. Where the clock was trusted just now, its
+	// bounds are enough for that.
 	if (beats == nil || before.IsZero() || s.trust.holds()) && !s.look() {
 		return before
 	}
@@ -114,8 +115,8 @@ func (s *Scheduler) sendHeartbeat(membership protocol.Membership, before time.Ti
 	return me.Started
 }
 
-// heartbeat returns what this replica says about itself, and the store's time. It has taken part since before, or from now on
-// if that is zero.
+// heartbeat returns what this replica says about itself, and the store's time. It has taken part
+// since before, or from now on if that is zero.
 func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Replica) {
 	every := wire.HeartbeatInterval(s.ttl)
 	others := s.instances.ages(every)
@@ -134,9 +135,9 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Rep
 	}
 }
 
-// beatAndRead sends a heartbeat, looks at the store's clock, and takes in the members if they are others than before.
-// It reports whether the heartbeat was accepted. A heartbeat that finds the store's clock elsewhere is none: it would
-// say that this replica trusts that clock.
+// beatAndRead sends a heartbeat, looks at the store's clock, and takes in the members if they are
+// others than before. It reports whether the heartbeat was accepted. A heartbeat that finds the
+// store's clock elsewhere is none: it would say that this replica trusts that clock.
 func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater, now time.Time, me heartbeat.Replica) (announced bool, err error) {
 	h, info := &s.heartbeats, me.Encode()
 	beat := protocol.Heartbeat{
@@ -196,7 +197,8 @@ func (s *Scheduler) takeMembers(ctx context.Context) {
 	s.observe(seen)
 }
 
-// sameOffset is how far apart two offsets of the clock are of which heartbeats say the first: others need not read those again.
+// sameOffset is how far apart two offsets of the clock are of which heartbeats say the first:
+// others need not read those again.
 const sameOffset = 10 * time.Millisecond
 
 // saidOffset returns the offset in the heartbeat for an offset of the clock.
@@ -213,7 +215,8 @@ type memberKind struct {
 	stopping    bool
 }
 
-// seenOf sums up what the heartbeats of live replicas say about this replica's jobs. Of so many more nothing is known.
+// seenOf sums up what the heartbeats of live replicas say about this replica's jobs. Of so many
+// more nothing is known.
 func (s *Scheduler) seenOf(jobs *jobSet, replicas []heartbeat.Replica, unread int) FleetSeen {
 	seen := FleetSeen{Replicas: len(replicas) + unread}
 	unsure := unread > 0 // somebody may serve more jobs than is known

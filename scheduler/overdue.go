@@ -2,8 +2,8 @@ package scheduler
 
 import "time"
 
-// awaited holds the values that say whether a job is overdue: its first tick that is not decided, and
-// those that are open. All times are Unix ms of fleet time; 0 is none.
+// awaited holds the values that say whether a job is overdue: its first tick that is not decided,
+// and those that are open. All times are Unix ms of fleet time; 0 is none.
 type awaited struct {
 	now   int64
 	grace int64 // the misfire grace
@@ -13,13 +13,14 @@ type awaited struct {
 	blocked int64 // until when an earlier tick is in its way
 	paused  bool  // the job is, by its definition or by an operator
 
-	// free holds, for each tick that is open and runs on no replica that is known to hold it, since when a replica could
-	// have begun it: its lease ran out, or the tick before it ended.
+	// free holds each tick that is open and runs on no replica known to hold it. Its value is since
+	// when a replica could have begun it: its lease ran out, or the tick before it ended.
 	free []int64
 }
 
-// overdue returns for how long a job has been overdue, in ms: the time since the moment at which a tick had to have begun
-// at the latest that neither runs nor is settled. It is 0 while there is no such tick.
+// overdue returns for how long a job has been overdue, in ms. That is the time since the latest
+// moment at which a tick had to have begun that neither runs nor is settled. It is 0 while there is
+// no such tick.
 //
 //	the tick                               has to begin by
 //	is next by the schedule                its time and jitter + the grace
@@ -29,7 +30,8 @@ type awaited struct {
 //	was triggered, or waits in the queue   the moment at which it could begin + the grace
 //	is next, and the job is paused         never: it is skipped
 //
-// A tick without room, one whose store is away, and one whose store's clock is in doubt has to begin none the less.
+// A tick without room, one whose store is away, and one whose store's clock is in doubt has to
+// begin none the less.
 func overdue(a awaited) int64 {
 	since := int64(0)
 	if a.due != 0 && !a.paused {

@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/internal/heartbeat"
 )
 
-// peers holds a replica's knowledge of the other replicas that claim. It is a hint: where it is wrong, ticks start
-// late, or claims are made in vain; the record decides.
+// peers holds a replica's knowledge of the other replicas that claim. It is a hint: where it is
+// wrong, ticks start late, or claims are made in vain; the record decides.
 type peers struct {
 	self     string
 	reliable time.Duration // for how long the members that were read are good
@@ -26,8 +26,8 @@ type peers struct {
 	seen     map[string]time.Time // when a replica was read as living last, by its id
 }
 
-// settleTime is how long after the first time the members have to be read again before they count: a replica that left
-// right before this one subscribed to reports was read as a member.
+// settleTime is how long after the first time the members have to be read again before they count.
+// A replica that left right before this one subscribed to reports was read as a member.
 const settleTime = 500 * time.Millisecond
 
 func newPeers(self string, reliable time.Duration) *peers {
@@ -97,8 +97,8 @@ func (p *peers) read(replicas []heartbeat.Replica) (changed bool) {
 	return p.replaceLocked(members)
 }
 
-// weightOf is how much of the ticks a replica is to claim first: as much as its capacity. One without a limit counts like the
-// largest that has one.
+// weightOf is how much of the ticks a replica is to claim first: as much as its capacity. One
+// without a limit counts like the largest that has one.
 func weightOf(maxRuns, largest int) float64 {
 	if maxRuns == 0 {
 		return float64(largest)
@@ -125,8 +125,8 @@ func (p *peers) leave(replica, instance string) (changed bool) {
 	return p.replaceLocked(members)
 }
 
-// alive returns the ids of those that were read as living of late, this replica included or not. A store that has lost a part
-// of what it knew may have lost their heartbeats.
+// alive returns the ids of those that were read as living of late, this replica included or not. A
+// store that has lost a part of what it knew may have lost their heartbeats.
 func (p *peers) alive() (ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

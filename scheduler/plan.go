@@ -10,11 +10,13 @@ import (
 // minGrace is the least misfire grace: a claim needs a moment to travel.
 const minGrace = 1000 // ms
 
-// promptly is how late a claim is when it is not made at its tick's instant, but later because something was in the way.
+// promptly is how late a claim is when it is not made at its tick's instant, but later because
+// something was in the way.
 const promptly = 500 // ms
 
-// editGrace is for how long a tick that is not owed is left to replicas of another schedule: they claim theirs when it is
-// due. It is shorter than the time between two ticks, so that the next one does not wait for it.
+// editGrace is for how long a tick that is not owed is left to replicas of another schedule: they
+// claim theirs when it is due. It is shorter than the time between two ticks, so that the next one
+// does not wait for it.
 const editGrace = promptly
 
 // situation holds the values that the decision about a job's next ticks depends on.
@@ -22,8 +24,8 @@ type situation struct {
 	cursor
 	*policies
 	now int64
-	// settling reports that the store was in trouble a moment ago: an earlier tick that is open may have ended meanwhile,
-	// and be settled as soon as that is possible.
+	// settling reports that the store was in trouble a moment ago. An earlier tick that is open may
+	// have ended meanwhile, and be settled as soon as that is possible.
 	settling bool
 }
 
@@ -70,12 +72,14 @@ type decision struct {
 //	not owed          any              missed: the schedule was another when it was due, and did not have it; but it is
 //	                                   left for a moment to replicas whose schedule has it
 //
-// A tick from before an edit that the schedule of its time had too is owed: it is decided as if there had been no edit.
-// Where several ticks are settled together, those among them that are not owed are counted with the others.
+// A tick from before an edit that the schedule of its time had too is owed: it is decided as if
+// there had been no edit. Where several ticks are settled together, those among them that are not
+// owed are counted with the others.
 //
-// With overlap allow no tick waits for earlier ones, and with replace none does either: it replaces the run. A tick
-// that comes due while one that is being caught up waits has come due while an earlier tick was running. With forbid
-// it waits for a moment, should that be over soon, and is then skipped; with queue only the newest of them remains.
+// With overlap allow no tick waits for earlier ones, and with replace none does either: it replaces
+// the run. A tick that comes due while one that is being caught up waits has come due while an
+// earlier tick was running. With forbid it waits for a moment, should that be over soon, and is
+// then skipped; with queue only the newest of them remains.
 func plan(s situation) decision {
 	tick := s.next
 	if tick == 0 || s.due(tick) > s.now {
@@ -150,7 +154,8 @@ func (s situation) skipUpTo(then int64, outcome lease.Outcome, reason string) de
 	for t := s.next; t != 0 && s.due(t) <= then; t = s.tickAfter(t) {
 		d.tick = t
 		if d.count++; d.count == maxCounted {
-			// Too many to count one by one. Whatever number is the watermark, the next tick is the first after it.
+			// Too many to count one by one. Whatever number is the watermark, the next tick is the
+			// first after it.
 			d.tick = max(t, then-s.spec.Jitter.Milliseconds())
 			break
 		}

@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// ranking says in which order the replicas of a fleet claim a job's ticks, as far as one of them knows. It is never
-// changed, only replaced.
+// ranking says in which order the replicas of a fleet claim a job's ticks, as far as one of them
+// knows. It is never changed, only replaced.
 //
 // The order is weighted rendezvous hashing: each member has a score of its own for each job, and
 // the highest is first. The hash is uniform in (0, 1). With the score -weight/ln(hash) a member is
 // first for a share of the jobs that is proportional to its weight. A member that comes or goes
 // changes the order of no others (Schindelhauer and Schomaker, Weighted Distributed Hash Tables,
-// 2005). It depends on the job alone, not on the tick: so the replica that claims a job's next tick
+// 2005). It depends on the job alone, not on the tick. So the replica that claims a job's next tick
 // is the one that knows its record, having changed it last.
 type ranking struct {
 	self    string
@@ -49,9 +49,9 @@ type place struct {
 	first int32 // of the members of the ranking, the one that claims first; of no meaning with rank 0
 }
 
-// of returns the place of this replica for a job with that revision, not counting the members that it leaves out. Those that
-// have another definition of the job count among themselves: they may not know its ticks. A replica that is not a member, as
-// far as it knows, is first.
+// of returns the place of this replica for a job with that revision, not counting the members that
+// it leaves out. Those that have another definition of the job count among themselves: they may not
+// know its ticks. A replica that is not a member, as far as it knows, is first.
 func (r *ranking) of(job, revision string, except ...string) place {
 	if r == nil {
 		return place{}
@@ -126,23 +126,26 @@ func mix(x uint64) uint64 {
 }
 
 const (
-	// backupDelay is the time between two ranks: for the first to claim, and for the others to receive that it has.
+	// backupDelay is the time between two ranks: for the first to claim, and for the others to
+	// receive that it has.
 	backupDelay = 250 // ms
 	// lastBackup is when the last rank claims, at the latest.
 	lastBackup = 2000 // ms
-	// takeoverDelay and lastTakeover are the same for a tick whose lease has run out: others wait for it already.
+	// takeoverDelay and lastTakeover are the same for a tick whose lease has run out: others wait
+	// for it already.
 	takeoverDelay = 100 // ms
 	lastTakeover  = 500 // ms
 )
 
-// backup is how long the replica leaves a tick that is due to those before it, in ms. The last wait no longer than last.
+// backup is how long the replica leaves a tick that is due to those before it, in ms. The last wait
+// no longer than last.
 func (p place) backup(last int64) int64 { return p.spread(backupDelay, min(last, lastBackup)) }
 
 // takeover is how long it leaves a tick whose lease has run out to those before it.
 func (p place) takeover() int64 { return p.spread(takeoverDelay, lastTakeover) }
 
-// spread is the rank times a step, for the ranks for which half of the time until last is enough. The others are spread over
-// the rest of it.
+// spread is the rank times a step, for the ranks for which half of the time until last is enough.
+// The others are spread over the rest of it.
 func (p place) spread(step, last int64) int64 {
 	rank, highest := int64(p.rank), int64(p.among-1)
 	if rank == 0 {

@@ -9,9 +9,10 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// request is a request of a replica to the store about one job: a claim, or to skip ticks. Once it has been sent it
-// is pending: it is sent again, the same, until it is answered, before anything else is asked. It may have been done,
-// and its reply lost. To skip ticks is asked twice; then it is decided again which, since more may be late by then.
+// request is a request of a replica to the store about one job: a claim, or to skip ticks. Once it
+// has been sent it is pending: it is sent again, the same, until it is answered, before anything
+// else is asked. It may have been done, and its reply lost. To skip ticks is asked twice; then it
+// is decided again which, since more may be late by then.
 type request struct {
 	claim    protocol.Claim
 	skip     *protocol.Skip // nil when it is a claim
@@ -48,11 +49,12 @@ type reply struct {
 	skipped   bool
 }
 
-// The wait after a failure is doubled from one to the other. After an absence of the store it is cut short: see recovered.
+// The wait after a failure is doubled from one to the other. After an absence of the store it is
+// cut short: see recovered.
 const firstRetry, lastRetry = 50, 1000 // ms
 
-// lateRetry is the wait after a claim that came too late by the store's clock, but not yet by our idea of it: without one
-// it would be made again and again until the two agree.
+// lateRetry is the wait after a claim that came too late by the store's clock, but not yet by our
+// idea of it. Without one the claim would be made again and again until the two agree.
 const lateRetry = 10 // ms
 
 func (c *contender) claim(tick int64) protocol.Claim {
@@ -73,11 +75,13 @@ func (c *contender) skip(d decision) *protocol.Skip {
 	}
 }
 
-// knownLocked is the watermark as a store that has lost it gets it back. One that lies further ahead than the store's clock
-// may step without being noticed comes from a clock that was wrong, and is not written back.
+// knownLocked is the watermark as a store that has lost it gets it back. One that lies further
+// ahead than the store's clock may step without being noticed comes from a clock that was wrong,
+// and is not written back.
 //
-// What others have only reported is not written back, so that no report, however wrong, makes a tick lost. It is when the
-// record has proved to have lost something, and with delivery at most once, where a tick may be lost but not run twice.
+// What others have only reported is not written back, so that no report, however wrong, makes a
+// tick lost. It is when the record has proved to have lost something. It is also with delivery at
+// most once, where a tick may be lost but not run twice.
 func (c *contender) knownLocked() int64 {
 	switch {
 	case c.aheadLocked():
@@ -110,8 +114,8 @@ func (c *contender) beginLocked(r *request) *request {
 	return r
 }
 
-// repeatLocked sends the pending request again, unless that is of no use: a takeover that was granted a TTL ago has run
-// out, and another may have taken the tick over since.
+// repeatLocked sends the pending request again, unless that is of no use. A takeover that was
+// granted a TTL ago has run out, and another may have taken the tick over since.
 func (c *contender) repeatLocked() *request {
 	if r := c.pending; r.skips() || !r.claim.OnlyOpen || time.Since(r.sent) < c.s.ttl {
 		return c.beginLocked(r)
@@ -176,7 +180,8 @@ func (c *contender) failedLocked(r *request) {
 	c.rest = rest{retrying, c.s.clock.ms() + wait}
 }
 
-// skippedLocked takes in that the ticks of a decision were skipped, or that another replica was quicker.
+// skippedLocked takes in that the ticks of a decision were skipped, or that another replica was
+// quicker.
 func (c *contender) skippedLocked(r *request, a reply) {
 	d := r.decision
 	if a.skipped {

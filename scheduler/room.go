@@ -7,11 +7,12 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// A contender claims nothing without room for the run. It holds the room from before the claim until the answer; a run that
-// was granted takes it over, and gives it back when its handler has returned.
+// A contender claims nothing without room for the run. It holds the room from before the claim
+// until the answer. A run that was granted takes it over, and gives it back when its handler has
+// returned.
 
-// roomLocked reports whether the contender has room for the run of a tick that came due then. If not, it is woken when
-// there is some.
+// roomLocked reports whether the contender has room for the run of a tick that came due then. If
+// not, it is woken when there is some.
 func (c *contender) roomLocked(due int64) bool {
 	if c.room > 0 {
 		return true
@@ -40,8 +41,8 @@ func (c *contender) takeRoomLocked() int {
 	return room
 }
 
-// restRoomLocked gives back what the contender does not need while it rests: the place in the queue unless a tick found no
-// room just now, and the room unless a claim may have been granted.
+// restRoomLocked gives back what the contender does not need while it rests. It keeps the place in
+// the queue if a tick found no room just now, and the room if a claim may have been granted.
 func (c *contender) restRoomLocked() {
 	if c.short == 0 {
 		c.s.capacity.withdraw(c.waits)
@@ -100,16 +101,18 @@ func (c *contender) verify() {
 }
 
 const (
-	// verifyEvery is the time between two looks whether ticks that wait for room were run by others meanwhile.
+	// verifyEvery is the time between two looks whether ticks that wait for room were run by others
+	// meanwhile.
 	verifyEvery = time.Second
 	// verifyAtOnce bounds how many are looked at.
 	verifyAtOnce = 64
-	// freeAfter is for how long no tick has to wait for room until the replica counts as having some: an event is not to
-	// be sent for each of many short waits.
+	// freeAfter is for how long no tick has to wait for room until the replica counts as having
+	// some. An event is not to be sent for each of many short waits.
 	freeAfter = 10 * time.Second
 )
 
-// admit gives room that was freed to waiters, and says when the replica or the store is overloaded, until ctx ends.
+// admit gives room that was freed to waiters, and says when the replica or the store is overloaded,
+// until ctx ends.
 func (s *Scheduler) admit(ctx context.Context) {
 	ticker := time.NewTicker(verifyEvery)
 	defer ticker.Stop()
@@ -147,8 +150,8 @@ func (s *Scheduler) admit(ctx context.Context) {
 // spell is a time in which something is so again and again.
 type spell struct{ since, last time.Time }
 
-// see takes in whether it is so. It reports that a spell has begun, or, when it has not been so for a while, how long it has
-// lasted.
+// see takes in whether it is so. It reports that a spell has begun, or, when it has not been so for
+// a while, how long it has lasted.
 func (p *spell) see(now time.Time, is bool) (began bool, lasted time.Duration) {
 	switch {
 	case is && p.since.IsZero():

@@ -23,8 +23,8 @@ var (
 	// ErrPaused is the cause of the context of a leader task whose job was paused.
 	ErrPaused = errors.New("scheduler: the job is paused")
 
-	// ErrRemoved is the cause of a leader task's context when the job was removed from its scheduler, or defined again. Runs of
-	// ticks are not cancelled then.
+	// ErrRemoved is the cause of a leader task's context when the job was removed from its
+	// scheduler, or defined again. Runs of ticks are not cancelled then.
 	ErrRemoved = errors.New("scheduler: the job was removed or defined again")
 )
 
@@ -66,8 +66,8 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	return l
 }
 
-// handle calls the handler, in a goroutine that nothing else has been or will be done in: a handler may leave its trace on
-// it, or end it.
+// handle calls the handler, in a goroutine that nothing else has been or will be done in. A handler
+// may leave its trace on it, or end it.
 func (r *run) handle() {
 	if !r.lease.Valid() || r.lease.Context().Err() != nil { // perhaps the answer to the claim came so late
 		r.done()
@@ -155,8 +155,8 @@ func (r *run) settle() {
 	}
 }
 
-// stopped reports whether the run failed because the replica stops: it was cancelled when the grace was over, or waited
-// for its next attempt.
+// stopped reports whether the run failed because the replica stops: it was cancelled when the grace
+// was over, or waited for its next attempt.
 func (r *run) stopped() bool {
 	return r.err != nil && (errors.Is(r.cause, ErrStopping) || errors.Is(r.err, chain.ErrGivenUp) && r.c.s.stopping.Load())
 }
@@ -192,16 +192,17 @@ func (s *Scheduler) release(l *lease.Lease) error {
 	return l.Release(s.ends)
 }
 
-// giveBack ends a lease under which the tick was not decided and that is lost, or nearly. If nobody was granted the tick
-// since, saying so spares the others the wait, or settles it when nobody may be.
+// giveBack ends a lease under which the tick was not decided and that is lost, or nearly. If nobody
+// was granted the tick since, saying so spares the others the wait, or settles it when nobody may
+// be.
 func (r *run) giveBack() {
 	c, l := r.c, r.lease
 	switch lost, ok := errors.AsType[*lease.LostError](context.Cause(l.Context())); {
 	case ok && lost.Reason == protocol.LostFenced:
 		l.Abandon()
 	case time.Until(l.Deadline()) <= 0:
-		// The replica that asks for the tick takes it over or settles it as lost, and may have done so: a store that
-		// has forgotten that would believe a release.
+		// The replica that asks for the tick takes it over or settles it as lost, and may have done
+		// so. A store that has forgotten that would believe a release.
 		l.Abandon()
 	case !r.once:
 		_ = c.s.release(l) // else the lease runs out

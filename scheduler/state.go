@@ -35,8 +35,8 @@ func (s state) String() string {
 	return stateNames[s]
 }
 
-// step is the state that a contender is in, and when it has something to do in it: at a time, or when something happens
-// where that is 0.
+// step is the state that a contender is in, and when it has something to do in it. It acts at that
+// time, or when something happens where that is 0.
 type step struct {
 	state state
 	at    int64

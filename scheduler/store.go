@@ -91,8 +91,8 @@ func (s *Scheduler) beat(ctx context.Context) {
 	}
 }
 
-// lookIn is how long the next look at the store's clock has time; 0 or less when there was none later than after, a reading of
-// clock.local. Heartbeats are looks, too.
+// lookIn is how long the next look at the store's clock has time. It is 0 or less when there was
+// none later than after, a reading of clock.local. Heartbeats are looks, too.
 func (s *Scheduler) lookIn(after time.Duration) time.Duration {
 	every, last := idleEvery, time.Duration(s.lookedAt.Load())
 	switch {
@@ -145,8 +145,8 @@ func (s *Scheduler) remembers(since time.Time) {
 	s.renewer.Check() // what this replica runs
 }
 
-// reportedWithin is the time after a loss by which the others have noticed it, and have reported their runs to the
-// store.
+// reportedWithin is the time after a loss by which the others have noticed it, and have reported
+// their runs to the store.
 const reportedWithin = beatEvery + 500*time.Millisecond
 
 func (s *Scheduler) wantAnnounce() {
@@ -163,7 +163,8 @@ func (s *Scheduler) wantSync() {
 	}
 }
 
-// sync reads the records of jobs at the start, and makes those that are missing, at the start or later.
+// sync reads the records of jobs at the start, and makes those that are missing, at the start or
+// later.
 func (s *Scheduler) sync(ctx context.Context) {
 	for {
 		select {
@@ -264,8 +265,8 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	return true
 }
 
-// syncSingly syncs jobs of which one has a record that cannot be read. That one is tried again later: the others do not
-// wait for it.
+// syncSingly syncs jobs of which one has a record that cannot be read. That one is tried again
+// later: the others do not wait for it.
 func (s *Scheduler) syncSingly(part []*contender) bool {
 	if len(part) == 1 {
 		time.AfterFunc(time.Second, s.wantSync)
@@ -297,7 +298,8 @@ func (s *Scheduler) watch(ctx context.Context) {
 	})
 }
 
-// resubscribe calls subscribe, which returns when its connection is lost, until ctx ends: soon again at first.
+// resubscribe calls subscribe, which returns when its connection is lost, until ctx ends: soon
+// again at first.
 func resubscribe(ctx context.Context, subscribe func(context.Context)) {
 	const longest = time.Second
 	for wait := probeEvery; ctx.Err() == nil; wait = min(2*wait, longest) {

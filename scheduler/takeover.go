@@ -47,8 +47,8 @@ func (l *looks) drop(tick int64) {
 	}
 }
 
-// woken takes in that something of what it waits for may have happened: one of the job's ticks is free, or has ended, or
-// has to make room, or was triggered, if it is not 0.
+// woken takes in that an event which it waits for may have happened. One of the job's ticks is
+// free, or has ended, or has to make room, or was triggered, if it is not 0.
 func (c *contender) woken(triggered int64) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -69,8 +69,8 @@ func (c *contender) woken(triggered int64) {
 	c.pokeLocked()
 }
 
-// cancelled renews what this replica runs of the job at once, to learn which of it was cancelled, and looks at what
-// others have open.
+// cancelled renews what this replica runs of the job at once, to learn which of it was cancelled,
+// and looks at what others have open.
 func (c *contender) cancelled() {
 	c.mu.Lock()
 	c.checkLocked()
@@ -85,7 +85,8 @@ func (c *contender) checkLocked() {
 	}
 }
 
-// reread takes in that the job was paused or resumed: by whom, and why, is said again to a store that forgets it.
+// reread takes in that the job was paused or resumed: by whom, and why, is said again to a store
+// that forgets it.
 func (c *contender) reread() {
 	c.mu.Lock()
 	defer c.unlock()
@@ -103,8 +104,8 @@ func (c *contender) recovered() {
 	c.pokeLocked()
 }
 
-// lookLocked returns the first tick that another holds, or that waits, and that should be free by now. If there is none, it
-// returns when the next one should be.
+// lookLocked returns the first tick that another holds, or that waits, and that should be free by
+// now. If there is none, it returns when the next one should be.
 func (c *contender) lookLocked(now int64) (tick, at int64) {
 	for _, l := range c.open {
 		again := l.short && c.short == 0 // once each time that there may be room
@@ -121,15 +122,17 @@ func (c *contender) lookLocked(now int64) (tick, at int64) {
 	return 0, at
 }
 
-// settleGrace is how long a tick whose lease ran out is left to its holder after trouble with the store: it may have
-// finished meanwhile, and settles as soon as it can. A try to settle that hangs is given up after a second.
+// settleGrace is how long a tick whose lease ran out is left to its holder after trouble with the
+// store. It may have finished meanwhile, and settles as soon as it can. A try to settle that hangs
+// is given up after a second.
 const settleGrace = 1500 * time.Millisecond
 
 // mostPutOff bounds that when there is always some trouble.
 const mostPutOff = 3
 
-// takeoverMargin is for how long, beyond two TTLs, a tick that was interrupted may be taken over however short its job's
-// catch-up window is: a fleet that lives takes that long at most, after trouble with the store or its clock.
+// takeoverMargin is for how long, beyond two TTLs, an interrupted tick may be taken over however
+// short its job's catch-up window is. A fleet that lives takes that long at most, after trouble
+// with the store or its clock.
 const takeoverMargin = 10 * time.Second
 
 // takeOverLocked claims a tick that another held, or that waits.
@@ -175,8 +178,8 @@ func (c *contender) leaveLocked(l *look) time.Duration {
 	return wait
 }
 
-// lookAfterLocked is when to look after a tick for which there is nothing to do before a lease runs out; but at once if
-// something has happened while the answer that says so was under way.
+// lookAfterLocked is when to look after a tick for which there is nothing to do before a lease runs
+// out. It is at once if something has happened while that answer was under way.
 func (c *contender) lookAfterLocked(tick, now int64, remaining time.Duration, waits, overtaken bool, holder ...string) look {
 	if overtaken {
 		return look{tick: tick, at: now + c.backupLocked(), waits: waits, released: true}

@@ -2,8 +2,9 @@ package scheduler
 
 import "sync"
 
-// timers orders contenders by when they have to act, in Unix ms of fleet time. Setting and taking one costs O(log n). Setting
-// one to a later time costs nothing: its place is corrected when the earlier time has come.
+// timers orders contenders by when they have to act, in Unix ms of fleet time. Setting and taking
+// one costs O(log n). Setting one to a later time costs nothing: its place is corrected when the
+// earlier time has come.
 type timers struct {
 	mu     sync.Mutex
 	heap   timerHeap
@@ -44,8 +45,8 @@ func (t *timers) nudge() {
 // atOnce bounds what due takes out: the first need not wait until thousands are.
 const atOnce = 256
 
-// due takes out the contenders that have to act, some of them when they are many, and returns when to ask again at the
-// latest; 0 when there is none.
+// due takes out the contenders that have to act, some of them when they are many. It returns when
+// to ask again at the latest, 0 when there is none.
 func (t *timers) due(now int64, into []*contender) (due []*contender, next int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,8 +68,8 @@ func (t *timers) due(now int64, into []*contender) (due []*contender, next int64
 	return due, next
 }
 
-// timerHeap is a heap of four branches, so that few contenders are touched when one moves. Each knows its index. The times
-// are not later than when they have to act.
+// timerHeap is a heap of four branches, so that few contenders are touched when one moves. Each
+// knows its index. The times are not later than when they have to act.
 type timerHeap []timer
 
 type timer struct {

@@ -7,9 +7,10 @@ import (
 	"github.com/solotick/solotick/internal/heartbeat"
 )
 
-// trust decides whether the store's clock is to be believed. It knows one thing that never steps, this replica's own
-// monotonic clock, and holds the store's against it. All times are readings of that clock; an offset is how far the
-// store's clock is ahead of it. docs/scheduler.md has the rules.
+// trust decides whether the store's clock is to be believed. It knows one thing that never steps,
+// this replica's own monotonic clock, and holds the store's against it. All times are readings of
+// that clock; an offset is how far the store's clock is ahead of it. docs/scheduler.md has the
+// rules.
 type trust struct {
 	ttl   time.Duration
 	limit time.Duration // a step of more than this is not believed at once
@@ -39,7 +40,8 @@ const (
 	sameClock = time.Second     // offsets that differ by no more are of a clock that did not step
 )
 
-// clockLimit is the greatest step of the store's clock that is believed at once, with leases of a TTL.
+// clockLimit is the greatest step of the store's clock that is believed at once, with leases of a
+// TTL.
 func clockLimit(ttl time.Duration) time.Duration { return max(ttl, minLimit) }
 
 func newTrust(ttl time.Duration) *trust { return &trust{ttl: ttl, limit: clockLimit(ttl)} }
@@ -54,8 +56,8 @@ const (
 	hasReturned                // it is back where it was before it stepped, and is trusted again
 )
 
-// look takes in that the store's clock was seen at an offset, which may be off by slack. estimate is the present estimate
-// of a clock that is trusted. It is not for the first look: see begin.
+// look takes in that the store's clock was seen at an offset, which may be off by slack. estimate
+// is the present estimate of a clock that is trusted. It is not for the first look: see begin.
 func (t *trust) look(at, offset, slack, estimate time.Duration) verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,8 +91,9 @@ func (t *trust) look(at, offset, slack, estimate time.Duration) verdict {
 	return isHeld
 }
 
-// claimed takes in the offset that an answer to a claim shows of a clock that is trusted, and reports whether it is
-// plausible. If not, a look decides: on a Cluster each server has a clock of its own.
+// claimed takes in the offset that an answer to a claim shows of a clock that is trusted, and
+// reports whether it is plausible. If not, a look decides: on a Cluster each server has a clock of
+// its own.
 func (t *trust) claimed(at, offset, slack, estimate time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,16 +104,16 @@ func (t *trust) claimed(at, offset, slack, estimate time.Duration) bool {
 	return true
 }
 
-// nudgedLocked takes in a step that is small enough to be believed. One of more than a third of the TTL forward may end
-// leases in the store that their holders are about to renew.
+// nudgedLocked takes in a step that is small enough to be believed. One of more than a third of the
+// TTL forward may end leases in the store that their holders are about to renew.
 func (t *trust) nudgedLocked(at, by, slack time.Duration) {
 	if by > t.ttl/3+2*slack {
 		t.quiet = at + t.ttl
 	}
 }
 
-// begin takes in the first look, and what live members and this machine's own clock say about it. It reports whether the
-// clock is trusted.
+// begin takes in the first look, and what live members and this machine's own clock say about it.
+// It reports whether the clock is trusted.
 func (t *trust) begin(at, offset time.Duration, agrees bool, members memberClocks) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,11 +125,11 @@ func (t *trust) begin(at, offset time.Duration, agrees bool, members memberClock
 	return t.state == clockTrusted
 }
 
-// accept takes in what live members say while claims are held, and reports whether the clock as it
-// is now is trusted from now on: either this replica and all members have seen it steady for long
-// enough, or this replica has just started and a member vouches for the clock. Before anything is
-// claimed it calls rebase with the offset. It takes nothing over for a TTL: this replica may have
-// been frozen while the clock went back and leases were renewed by it.
+// accept takes in the reports of live members while claims are held, and reports whether the clock
+// is trusted from now on. It is when this replica and all members have seen it steady for long
+// enough. It also is when this replica has just started and a member vouches for the clock. Before
+// anything is claimed it calls rebase with the offset. It takes nothing over for a TTL: this
+// replica may have been frozen while the clock went back and leases were renewed by it.
 func (t *trust) accept(at time.Duration, members memberClocks, rebase func(offset time.Duration)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,8 +159,8 @@ func (t *trust) quietFor(at time.Duration) time.Duration {
 	return max(0, t.quiet-at)
 }
 
-// heldFor returns for how long, at a time, claims have been or were held, and the greatest step of the clock in that time: 0
-// when it was never trusted before.
+// heldFor returns for how long, at a time, claims have been or were held, and the greatest step of
+// the clock in that time. The step is 0 when the clock was never trusted before.
 func (t *trust) heldFor(at time.Duration) (held, step time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -172,9 +175,9 @@ type view struct {
 	steady time.Duration // for how long it has not stepped
 }
 
-// said returns the value of steady in heartbeats. Others ask whether it is at least the limit, so while nothing
-// happens a replica that trusts the clock says the same each time; one that does not says it exactly, since others
-// wait for it.
+// said returns the value of steady in heartbeats. Others ask whether it is at least the limit, so
+// while nothing happens a replica that trusts the clock says the same each time. One that does not
+// reports it exactly, since others wait for it.
 func (v view) said(limit time.Duration) time.Duration {
 	switch {
 	case v.steady >= limit:
@@ -206,10 +209,11 @@ type memberClocks struct {
 	steady  bool // those that may hold leases have seen it steady for long enough, since this replica does
 }
 
-// clocksOf sums up the heartbeats of the members but self. now is the store's time, and since is when this replica began
-// to see its clock steady, by that clock. A replica of a version that says nothing about the clock does not count; nor
-// does, for whether it is steady, one that has just started: it holds nothing, and one that crashes again and again must
-// not keep the others from going on.
+// clocksOf sums up the heartbeats of the members but self. now is the store's time, and since is
+// when this replica began to see its clock steady, by that clock. A replica of a version that says
+// nothing about the clock does not count. Nor does, for whether it is steady, one that has just
+// started. It holds nothing, and one that crashes again and again must not keep the others from
+// going on.
 func clocksOf(members []heartbeat.Replica, self string, now, since time.Time, limit time.Duration) memberClocks {
 	sum := memberClocks{steady: true}
 	for _, m := range members {

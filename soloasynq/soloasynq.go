@@ -5,18 +5,18 @@
 //		return asynq.NewTask("invoices", nil), nil
 //	}))
 //
-// It takes the place of asynq.Scheduler, of which one may run: every replica has the same jobs, and
-// each tick enqueues one task, whichever replica runs it. asynq does all that comes
-// then: queues, workers, retries.
+// It takes the place of asynq.Scheduler, of which one may run. Every replica has the same jobs, and
+// each tick enqueues one task, whichever replica runs it. asynq does all that comes then: queues,
+// workers, retries.
 //
-// The task's id is the tick's, Run.TickID, so that a tick which is taken over, or whose reply was
-// lost, does not enqueue another one: Redis refuses it, and the tick has succeeded. The handler of the
+// The task's id is the tick's, Run.TickID. A tick which is taken over, or whose reply was lost,
+// does not enqueue another one: Redis refuses it, and the tick has succeeded. The handler of the
 // task gets the id from asynq.GetTaskID.
 //
 // asynq forgets a task that is done, and then takes its id again. So tasks are kept for [Retention]
-// after their end, unless an asynq.Retention among the options says otherwise: a replica that is
-// frozen for longer than that before it enqueues can enqueue again. A tick's options must not change
-// its queue while it is taken over, since ids are those of one queue.
+// after their end, unless an asynq.Retention among the options says otherwise. A replica that is
+// frozen for longer than that before it enqueues can enqueue again. A tick's options must not
+// change its queue while it is taken over, since ids are those of one queue.
 package soloasynq
 
 import (

@@ -6,8 +6,8 @@
 //	c.Start()
 //	defer c.Stop()
 //
-// What changes for a program that moves: each job has a name, which is its name in the fleet, and
-// New takes the Redis client and the namespace that the replicas share. Otherwise:
+// A program that moves changes this. Each job has a name, which is its name in the fleet, and New
+// takes the Redis client and the namespace that the replicas share. Otherwise:
 //
 //   - A job does not overlap with itself, on any replica. jobs.WithOverlap allows that again.
 //   - Ticks that came due while no replica lived are caught up: the newest one, if it is not older
@@ -271,7 +271,8 @@ func (c *Cron) Run() error {
 }
 
 // Stop claims no more ticks. The context that it returns ends when the runs have ended: at most the
-// shutdown grace of package scheduler, and 10 s, later. Ticks that have not begun are run by another replica.
+// shutdown grace of package scheduler, and 10 s, later. Ticks that have not begun are run by
+// another replica.
 func (c *Cron) Stop() context.Context {
 	ctx, ended := context.WithCancel(context.Background())
 	go func() {

@@ -13,7 +13,7 @@ import (
 var ErrNotLeader = errors.New("sologocron: another replica leads")
 
 // Elector is a gocron.Elector: only the scheduler of the leader runs jobs. Ticks that are due while
-// no leader is elected are lost, at most a lease's TTL after one dies: a [Locker] is the better
+// no leader is elected are lost, at most a lease's TTL after one dies. A [Locker] is the better
 // choice where that matters.
 type Elector struct {
 	leads atomic.Pointer[election.Leadership]

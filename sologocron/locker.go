@@ -7,7 +7,7 @@
 //	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
 //
 // gocron calls a Locker with nothing but the job's name, when its own clock says that the job is
-// due, and releases the lock when the job ends. A lock that is deleted then is free for a replica
+// due. It releases the lock when the job ends. A lock that is deleted then is free for a replica
 // whose clock is late: it runs the tick again. This Locker claims the tick that is nearest to the
 // store's clock, and settles it: nobody is granted it again.
 //
@@ -83,8 +83,8 @@ func WithSchedule(job, spec, zone string) Option {
 }
 
 // WithGrain is the period to which the ticks of jobs without a schedule are rounded. The clocks of
-// replicas may differ by less than half of it, and such a job must not be due more often. From 1 ms;
-// the default is 1 s.
+// replicas may differ by less than half of it, and such a job must not be due more often. From 1
+// ms; the default is 1 s.
 func WithGrain(d time.Duration) Option { return func(s *settings) { s.grain = d } }
 
 // WithTTL is how long a lease outlives its replica's last word. From 100 ms to 24 h; the default
@@ -99,10 +99,10 @@ func WithMaxEarly(d time.Duration) Option { return func(s *settings) { s.early =
 // jobs. The default is made of the host's name and 8 random characters.
 func WithHolder(name string) Option { return func(s *settings) { s.holder = name } }
 
-// WithBridge makes the Locker take the lock of old, too, which is the Locker that the service has had
-// before: so replicas with it exclude both those that still have the old one alone, and those that
-// have this one without a bridge, while a service is deployed replica by replica: see
-// docs/migrate/gocron.md. The old lock is held as long as the job runs, and one that is not granted
+// WithBridge makes the Locker take the lock of old, too, which is the Locker that the service has
+// had before. So replicas with it exclude those that still have the old one alone. They also
+// exclude those that have this one without a bridge. It is for a deployment replica by replica: see
+// docs/migrate/gocron.md. The old lock is held as long as the job runs. One that is not granted
 // makes gocron skip the job: a replica of the old release runs it.
 func WithBridge(old gocron.Locker) Option {
 	return func(s *settings) {

@@ -9,11 +9,11 @@ import (
 )
 
 // Bridge makes every lock two: redislock's, in the keys of that client, and ours. So replicas with
-// it exclude both those that still use redislock and those that use this package without it, while a
-// service is deployed replica by replica: see docs/migrate/redislock.md.
+// it exclude those that still use redislock, and those that use this package without it. It is for
+// a deployment replica by replica: see docs/migrate/redislock.md.
 //
-// A lock is obtained when both are, the old one first. With [WithKeepAlive] the old one is refreshed
-// as long as ours is held.
+// A lock is obtained when both are, the old one first. With [WithKeepAlive] the old one is
+// refreshed as long as ours is held.
 func Bridge(old redislock.RedisClient) Option {
 	return func(c *Client) {
 		if old == nil {

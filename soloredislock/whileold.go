@@ -11,11 +11,11 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// WhileOld makes, of the handler of a job, one that takes redislock's lock of a key as long as it
-// runs, for a cron job that was under that lock and moves to package solotick: so a replica that runs
-// a tick and one of the old release exclude each other. A tick whose old lock is taken is run by an
-// old replica: the handler is not called, and the tick has succeeded. Remove it when no replica of
-// the old release is left.
+// WhileOld wraps the handler of a job so that it holds redislock's lock of a key as long as it
+// runs. It is for a cron job that was under that lock and moves to package solotick. A replica that
+// runs a tick and one of the old release then exclude each other. A tick whose old lock is taken is
+// run by an old replica: the handler is not called, and the tick has succeeded. Remove it when no
+// replica of the old release is left.
 //
 // ttl, at least 1 ms, is that of the old lock, which is refreshed while the handler runs.
 func WhileOld(old redislock.RedisClient, key string, ttl time.Duration) func(next jobs.Handler) jobs.Handler {

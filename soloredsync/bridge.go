@@ -8,9 +8,9 @@ import (
 	"github.com/go-redsync/redsync/v4"
 )
 
-// Bridge makes every mutex two: redsync's, in the keys of old, and ours. So replicas with it exclude
-// both those that still use redsync and those that use this package without it, while a service is
-// deployed replica by replica: see docs/migrate/redsync.md.
+// Bridge makes every mutex two: redsync's, in the keys of old, and ours. So replicas with it
+// exclude those that still use redsync, and those that use this package without it. It is for a
+// deployment replica by replica: see docs/migrate/redsync.md.
 //
 // A mutex is locked when both are, the old one first. With [WithKeepAlive] the old one is extended
 // as long as ours is held.

@@ -10,13 +10,13 @@
 //		return InvoiceArgs{Tick: tick, Country: "de"}, nil
 //	}, nil))
 //
-// It takes the place of river's periodic jobs, which its leader keeps in memory: ticks are remembered
-// in the store, and each inserts one job, whichever replica runs it. River does all
-// that comes then: queues, workers, retries.
+// It takes the place of river's periodic jobs, which its leader keeps in memory. Ticks are
+// remembered in the store, and each inserts one job, whichever replica runs it. River does all that
+// comes then: queues, workers, retries.
 //
-// The job is unique by its kind and the tick's id, in every state, so that a tick which is taken over,
-// or whose reply was lost, does not insert another one. That holds as long as river keeps the job: a
-// day after it was completed, by default. A replica that is frozen for longer than that before it
+// The job is unique by its kind and the tick's id, in every state. So a tick which is taken over,
+// or whose reply was lost, does not insert another one. That holds as long as river keeps the job:
+// a day after it was completed, by default. A replica that is frozen for longer than that before it
 // inserts can insert again.
 package soloriver
 
@@ -52,9 +52,10 @@ type Client interface {
 	Insert(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error)
 }
 
-// Insert makes the handler of a job that inserts a river job for each tick. args makes its arguments,
-// with the tick that it is given; its error fails the attempt, and so does one of the database: the
-// job's retry policy decides what follows. opts may be nil; its UniqueOpts have no effect.
+// Insert makes the handler of a job that inserts a river job for each tick. args makes its
+// arguments, with the tick that it is given. Its error fails the attempt, and so does one of the
+// database; the job's retry policy decides what follows. opts may be nil; its UniqueOpts have no
+// effect.
 func Insert[A Args](client Client, args func(ctx context.Context, tick Tick) (A, error), opts *river.InsertOpts) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		if client == nil || args == nil {

@@ -21,14 +21,14 @@
 //	Forget         the store loses everything
 //	StepClock      the store's clock steps
 //
-// The job writes to a [Gate], as to a table. It makes a frozen replica real: a
-// write that was about to happen waits until the replica goes on, and then happens whatever the
-// context says, as it would in a process that was stopped between its last look at the lease and
-// the write. A gate refuses stale tokens, if the job gives it one.
+// The job writes to a [Gate], as to a table. It makes a frozen replica real. A write that was about
+// to happen waits until the replica goes on, and then happens whatever the context says. A process
+// that is stopped between its last look at the lease and the write does the same. A gate refuses
+// stale tokens, if the job gives it one.
 //
 // What it cannot do: goroutines of a frozen or killed replica go on between their writes, since
 // they share the process. Nothing but their calls of the gate is held back.
 //
 // The replicas' own clocks have no fault of their own, since a scheduler never asks them for the
-// time of day: what a wrong clock can do to a fleet is done by the store's.
+// time of day. The store's clock does to a fleet whatever a wrong clock can do.
 package solotest

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrStale is returned by a gate for a write that carries a lower token than an earlier one of the
-// job: a newer holder has written since.
+// job. A newer holder has written since.
 var ErrStale = observed.ErrStale
 
 // Effect is a write that has happened.
@@ -34,7 +34,7 @@ func (f *Fleet) Gate() *Gate {
 	return &Gate{fleet: f}
 }
 
-// Before calls do with the replica that is about to make the n-th write, from 1; the write happens
+// Before calls do with the replica that is about to make the n-th write, from 1. The write happens
 // after it, unless do kills or pauses that replica. Before and After take the methods of a Fleet.
 func (g *Gate) Before(n int, do func(replica string)) { g.inner.Before(n, do) }
 

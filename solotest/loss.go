@@ -23,7 +23,7 @@ type Loss struct {
 }
 
 // LoseLease calls the handler for a tick, as a scheduler does, and lets the lease be lost while it
-// runs: the store cannot be reached any more. It fails the test when the handler goes on for longer
+// runs. The store cannot be reached any more. It fails the test when the handler goes on for longer
 // than [LossLimit] after its context has ended, and when it returns before. It runs in virtual
 // time, in a testing/synctest bubble of its own; options are those of the job.
 func LoseLease(t *testing.T, handler jobs.Handler, options ...jobs.Option) (loss Loss) {

@@ -1,5 +1,5 @@
 // Package solotickfx runs a service's cron jobs within an application that is wired with
-// go.uber.org/fx: the application's start and stop are the scheduler's, and its stop timeout is the
+// go.uber.org/fx. The application's start and stop are the scheduler's, and its stop timeout is the
 // time that runs have to finish.
 //
 //	fx.New(

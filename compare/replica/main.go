@@ -1,5 +1,5 @@
-// Command replica is one process of a fleet that one of several libraries makes: it runs a job every
-// two seconds, which works for a while and then writes to a Redis of its own, the resource.
+// Command replica is one process of a fleet that one of several libraries makes. It runs a job
+// every two seconds. The job works for a while, then writes to a Redis of its own, the resource.
 package main
 
 import (

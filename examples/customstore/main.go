@@ -1,7 +1,8 @@
 //go:build unix
 
-// Command customstore coordinates the processes of one machine through a directory: a store of your own, in a page. The
-// test beside it runs the cases of package leasetest, which every store passes.
+// Command customstore coordinates the processes of one machine through a directory: a store of your
+// own, in less than 200 lines. The test beside it runs the cases of package leasetest, which every
+// store passes.
 //
 //	go run ./examples/customstore -dir /tmp/ticks    # start it in two terminals
 package main

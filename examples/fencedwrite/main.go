@@ -1,8 +1,9 @@
-// Command fencedwrite shows what the fencing token is for: a holder that froze and was taken over writes once more when
-// it thaws, and the place where it writes refuses it.
+// Command fencedwrite shows the use of the fencing token. A holder that froze and was taken over
+// writes once more when it thaws, and the place where it writes refuses it.
 //
-// The place is a variable, behind a fence.Memory. For databases there is fence/sqlfence, for Redis fence/redisfence, for a
-// service of your own fence/httpfence: docs/fencing.md has each in some lines.
+// The place is a variable, behind a fence.Memory. For databases there is fence/sqlfence, for Redis
+// fence/redisfence, for a service of your own fence/httpfence: docs/fencing.md has each in some
+// lines.
 //
 //	go run ./examples/fencedwrite
 package main
@@ -69,7 +70,8 @@ func demo(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out, "awake: granted, token is higher:", awake.Token() > frozen.Token)
 	fmt.Fprintln(out, "awake writes 100:", account.set(ctx, 100, awake.Token()))
 
-	// The first thaws in the middle of what it was doing, and writes. No lease can stop that; the account does.
+	// The first thaws in the middle of what it was doing, and writes. No lease can stop that; the
+	// account does.
 	err = account.set(ctx, 50, frozen.Token)
 	fmt.Fprintln(out, "frozen writes 50, and is refused as stale:", errors.Is(err, fence.ErrStale))
 	fmt.Fprintln(out, "balance:", account.balance)

@@ -1,11 +1,11 @@
-// Command ids hands out numbers that are never given twice. Each of eight servers reserves 100 at a time and gives them out from
-// memory, so that a number costs no call. It does so three times: without a lock, with a lock whose token nothing compares, and
-// with a lock and a fence.
+// Command ids hands out numbers that are never given twice. Each of eight servers reserves 100 at a
+// time and gives them out from memory, so that a number costs no call. It does so three times:
+// without a lock, with a lock whose token nothing compares, and with a lock and a fence.
 //
 //	go run ./examples/ids    # needs a Redis, by default at localhost:6379
 //
-// Where the next number lies in Redis, INCRBY reserves a range in one step, without a lock. The lock is for a place that cannot do
-// that, such as a partner's API or a file; Redis plays it here.
+// Where the next number lies in Redis, INCRBY reserves a range in one step, without a lock. The
+// lock is for a place that cannot do that, such as a partner's API or a file; Redis plays it here.
 package main
 
 import (
@@ -152,8 +152,8 @@ func (a *allocator) reserve(ctx context.Context, freezes bool) (first int, err e
 	return first, a.fence.Run(ctx, a.client, hold.Token(), []string{key}, first+size).Err()
 }
 
-// sleepTooLong plays a process that freezes until its lease has run out and another server has reserved a range: releasing the
-// lock is the same to everybody else.
+// sleepTooLong plays a process that freezes until its lease has run out and another server has
+// reserved a range. Releasing the lock is the same to everybody else.
 func (a *allocator) sleepTooLong(ctx context.Context, hold *lock.Hold) error {
 	if err := hold.Release(ctx); err != nil {
 		return err

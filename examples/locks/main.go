@@ -1,5 +1,6 @@
-// Command locks is a shop of which several replicas run. They guard the stock with a fair mutex and fenced writes, limit the calls
-// of a partner to two at a time with a semaphore, and elect the one that fills the stock up.
+// Command locks is a shop of which several replicas run. They guard the stock with a fair mutex and
+// fenced writes. A semaphore limits the calls of a partner to two at a time, and an election picks
+// the one that fills the stock up.
 //
 //	go run ./examples/locks                                    # alone, without Redis
 //	go run ./examples/locks -redis redis://localhost:6379/0    # start it several times, and kill the one that leads

@@ -1,5 +1,5 @@
-// Command ratelimited is an API whose limits hold for all of its replicas together: five codes a minute for each user, and ten calls
-// of the partner that sends them a second.
+// Command ratelimited is an API whose limits hold for all of its replicas together. Each user gets
+// five codes a minute, and the partner that sends them gets ten calls a second.
 //
 //	go run ./examples/ratelimited    # needs a Redis, by default at localhost:6379; start it several times, with -addr :8083 and so on
 //	curl -i -X POST localhost:8082/users/ann/code

@@ -32,10 +32,10 @@ func WithFailed(f func(r *http.Request, err error)) Option {
 	return func(o *options) { o.failed = f }
 }
 
-// Middleware returns a function that wraps a handler so that it sees no request with a stale token:
-// see the package comment for the answers instead, and for the gap that is left. resource names what
-// a request writes to; one for which it is empty is let through without a look at its token, for
-// methods that only read. The handler finds the token with [fence.FromContext].
+// Middleware returns a function that wraps a handler so that it sees no request with a stale token.
+// The package comment has the answers instead, and the gap that is left. resource names what a
+// request writes to. A request for which it is empty passes without a look at its token; that is
+// for methods that only read. The handler finds the token with [fence.FromContext].
 func Middleware(newest Newest, resource func(*http.Request) string, opts ...Option) func(http.Handler) http.Handler {
 	o := options{failed: func(*http.Request, error) {}}
 	for _, opt := range opts {
@@ -76,7 +76,7 @@ func Middleware(newest Newest, resource func(*http.Request) string, opts ...Opti
 }
 
 // Refuse answers with 412, as [Middleware] does, if err is a [*fence.StaleError], and reports
-// whether it is: for handlers that compare once more in the step that writes.
+// whether it is. It is for handlers that compare once more in the step that writes.
 func Refuse(w http.ResponseWriter, err error) bool {
 	stale, ok := errors.AsType[*fence.StaleError](err)
 	if !ok {

@@ -8,16 +8,16 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Transport adds the fencing token to requests: the one that [fence.NewContext] put into the
-// request's context, or else the token of the run that the context belongs to. A request whose
+// Transport adds the fencing token to requests. It takes the one that [fence.NewContext] put into
+// the request's context, or else that of the run that the context belongs to. A request whose
 // context has neither, or that has the header already, is sent as it is. It is safe for concurrent
 // use. The zero value is ready.
 //
 // When the answer says that the token is stale, RoundTrip returns a [*fence.StaleError] in its
 // place. Its resource is the request's method and URL, without query and user; [http.Client] wraps
-// it, so look for it with [errors.Is] or [errors.As]. In this it is less than a [http.RoundTripper]
-// should be, which leaves answers to its caller: nobody should take a refused write for done
-// because he forgot to look at the status.
+// it, so look for it with [errors.Is] or [errors.As]. In this it breaks a rule of
+// [http.RoundTripper], which leaves answers to its caller. Nobody should take a refused write for
+// done because he forgot to look at the status.
 type Transport struct {
 	// Base sends the requests; nil is [http.DefaultTransport].
 	Base http.RoundTripper

@@ -24,8 +24,8 @@ func NewCommands(opts ...Option) (*Commands, error) {
 	return &Commands{script: s}, nil
 }
 
-// Do runs commands one after another, with nothing in between, and returns their replies, nil for
-// one that is nil, as a script sees them: a status is a string. keys are all the keys that they
+// Do runs commands one after another, with nothing in between, and returns their replies as a
+// script sees them. A status is a string, and a nil reply is nil. keys are all the keys that they
 // have, of which the first is the resource. Where the resource has seen a higher token nothing is
 // written, and the error is a [*fence.StaleError]. The first command that fails ends it; those
 // before it stay written.

@@ -54,10 +54,10 @@ func NewScript(source string, opts ...Option) (*Script, error) {
 	return &Script{script: redis.NewScript(wrapped), expiry: o.expiry}, nil
 }
 
-// Run runs the script with keys, of which the first is the resource, and args, unless the resource
-// has seen a higher token: then nothing is written, and the command's error is a
-// [*fence.StaleError]. The script is sent by its hash, and in full to a server that does not have
-// it. A client of a pipeline cannot be used, for that has no answer yet.
+// Run runs the script with keys, of which the first is the resource, and args. If the resource has
+// seen a higher token nothing is written, and the command's error is a [*fence.StaleError]. The
+// script is sent by its hash, and in full to a server that does not have it. A client of a pipeline
+// cannot be used, for that has no answer yet.
 func (s *Script) Run(ctx context.Context, client redis.Scripter, token int64, keys []string, args ...any) *redis.Cmd {
 	tokenKey, err := tokenKeyOf(keys, token)
 	if err != nil {

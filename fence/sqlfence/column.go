@@ -41,7 +41,7 @@ type Conn interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Update updates the row of a key, unless the row has seen a higher token: then nothing is written,
+// Update updates the row of a key, unless the row has seen a higher token. Then nothing is written,
 // and the error is a [*fence.StaleError] whose resource is the table, a slash and the key. Where
 // there is no such row, the error matches [sql.ErrNoRows]. More than one is an error as well, but
 // they are written, unless a transaction is rolled back.

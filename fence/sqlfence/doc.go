@@ -34,15 +34,17 @@
 // Both are correct at every isolation level from READ COMMITTED up, because they use locks and not
 // what a transaction sees. The level decides how a conflict shows:
 //
-//   - PostgreSQL, READ COMMITTED (the default): Check waits for the transaction before it. At REPEATABLE READ and
-//     SERIALIZABLE it may fail with SQLSTATE 40001 after it has waited. Roll back and retry the transaction.
-//   - MySQL and MariaDB, REPEATABLE READ (the default): Check waits; transactions that insert a resource's first row at the
-//     same time may fail with error 1213, a deadlock. Roll back and retry the transaction. The table has to be InnoDB, as
-//     [Table.Schema] says.
-//   - SQLite: one transaction writes at a time. Check writes, so as a transaction's first statement it waits for the others
-//     as long as the driver's busy timeout says, and fails with SQLITE_BUSY after that: set it (PRAGMA busy_timeout). After
-//     a read in the same transaction it fails at once where another has written since (SQLITE_BUSY_SNAPSHOT), whatever the
-//     timeout: begin such transactions with BEGIN IMMEDIATE. In any case roll back and do the transaction again.
+//   - PostgreSQL, READ COMMITTED (the default): Check waits for the transaction before it. At
+//     REPEATABLE READ and SERIALIZABLE it may fail with SQLSTATE 40001 after it has waited. Roll
+//     back and retry the transaction.
+//   - MySQL and MariaDB, REPEATABLE READ (the default): Check waits. Transactions that insert a
+//     resource's first row at the same time may fail with error 1213, a deadlock. Roll back and
+//     retry the transaction. The table has to be InnoDB, as [Table.Schema] says.
+//   - SQLite: one transaction writes at a time. Check writes, so as a transaction's first statement
+//     it waits for the others. It fails with SQLITE_BUSY after the driver's busy timeout: set it
+//     (PRAGMA busy_timeout). After a read in the same transaction it fails at once where another
+//     has written since (SQLITE_BUSY_SNAPSHOT), whatever the timeout: begin such transactions with
+//     BEGIN IMMEDIATE. In any case roll back and do the transaction again.
 //
 // Such an error is never a [fence.StaleError]: it is not about the token, and nothing was written.
 //
@@ -51,7 +53,7 @@
 //
 // # Names
 //
-// Names of tables and columns are quoted, so any name is valid, exactly as written: PostgreSQL
+// Names of tables and columns are quoted, so any name is valid, exactly as written. PostgreSQL
 // stores a table that was created as Account without quotes as account. A dot separates a schema
 // from a table.
 package sqlfence

@@ -70,8 +70,8 @@ func (t *Table) Create(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Check remembers token as the newest of the resource, unless the resource has seen a higher one:
-// then the error is a [*fence.StaleError], and the transaction should be rolled back. It holds for
+// Check remembers token as the newest of the resource, unless the resource has seen a higher one.
+// Then the error is a [*fence.StaleError], and the transaction should be rolled back. It holds for
 // the transaction: the resource's row is locked until that ends, and what it remembers is there
 // when it commits. Call it before the writes that it fences.
 //

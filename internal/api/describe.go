@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// describe returns a line for each thing in a package that programs can depend on, sorted. What may be added without harm to them has
-// a line of its own; what may not is in one line: all methods of an interface, which others may have implemented.
+// describe returns a line for each thing in a package that programs can depend on, sorted. What may
+// be added without harm to them has an entry of its own. What may not is in one entry: all methods
+// of an interface, which others may have implemented.
 func describe(pkg *types.Package) (lines []string) {
 	for _, name := range pkg.Scope().Names() {
 		if object := pkg.Scope().Lookup(name); object.Exported() {
@@ -66,8 +67,8 @@ func describeType(name string, named *types.Named) (lines []string) {
 	return lines
 }
 
-// describeInterface has one line for an interface that others may have implemented: a method more breaks them. Nobody else can
-// implement one with an unexported method.
+// describeInterface has one line for an interface that others may have implemented: a method more
+// breaks them. Nobody else can implement one with an unexported method.
 func describeInterface(name string, t *types.Interface) []string {
 	lines := []string{"type " + name + " interface, sealed"}
 	for m := range t.Methods() {
@@ -96,8 +97,8 @@ func signature(s *types.Signature) string {
 	return parameters(s.TypeParams()) + strings.TrimPrefix(text(types.NewSignatureType(nil, nil, nil, s.Params(), s.Results(), s.Variadic())), "func")
 }
 
-// text writes a type without the names of parameters, which nobody depends on. Packages of this repository are called by their path
-// within it.
+// text writes a type without the names of parameters, which nobody depends on. Packages of this
+// repository are called by their path within it.
 func text(t types.Type) string {
 	return types.TypeString(unnamed(t), func(pkg *types.Package) string {
 		if pkg.Path() == module {

@@ -1,5 +1,6 @@
-// Command api keeps the exported API of this repository's modules in api/, a file for each package and a line for each thing that a
-// program can depend on, and names the lines that a change would take away.
+// Command api keeps the exported API of this repository's modules in api/. Each package has a file,
+// with an entry for each thing that a program can depend on. The command names the entries that a
+// change would take away.
 //
 //	go run ./internal/api          # fails when a kept line is gone: a program that depends on it would not compile, or mean something else
 //	go run ./internal/api -write   # keeps what there is now

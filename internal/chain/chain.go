@@ -1,4 +1,4 @@
-// Package chain makes of a job the function that runs one tick of it: the handler with the job's
+// Package chain makes the function that runs one tick of a job. It is the handler with the job's
 // timeout and retries, and safe from its panics.
 package chain
 
@@ -32,7 +32,7 @@ type Hooks struct {
 	// own time.
 	BeforeAttempt func(ctx context.Context, run jobs.Run)
 
-	// Stopping is closed when no further attempt is to begin here: a run that waits for its next
+	// Stopping is closed when no further attempt is to begin here. A run that waits for its next
 	// attempt, or fails later, ends at once with [ErrGivenUp]. A nil channel is never closed.
 	Stopping <-chan struct{}
 }
@@ -47,17 +47,17 @@ var ErrGivenUp = errors.New("the replica stops: the next attempt is left to anot
 // From the outside in:
 //
 //  1. The context gets the run, for [jobs.FromContext].
-//  2. retrying starts the attempts. It is outside the timeout, so that each attempt has the whole of
-//     it and the waits in between have none.
+//  2. retrying starts the attempts. It is outside the timeout, so that each attempt has the whole
+//     of it and the waits in between have none.
 //  3. timeout limits one attempt.
-//  4. [Recover] turns a panic into an error, and makes every error safe to use, so that a panic is
-//     retried like any other failure, and so that the others wait for the handler's whole goroutine.
+//  4. [Recover] turns a panic into an error, and makes every error safe to use. So a panic is
+//     retried like any other failure, and the others wait for the handler's whole goroutine.
 //  5. The wrappers of the hooks, if there are any. Each sees the context that the attempt has, and
 //     its run with the attempt's number.
-//  6. Recover again, so that the wrappers see a panic of the handler as its error, and a defer of
-//     theirs sees what a call that returned has left.
+//  6. Recover again, so that the wrappers see a panic of the handler as its error. A deferred
+//     function of theirs then sees the effects of a call that returned.
 //
-// A chain always returns once the handler has: no panic and no runtime.Goexit leaves it, neither of
+// A chain always returns once the handler has. No panic and no runtime.Goexit leaves it, neither of
 // the handler nor of the methods of the error that it returns.
 func New(job *jobs.Job, hooks Hooks) jobs.Handler {
 	spec := job.Spec()
@@ -81,8 +81,8 @@ func NewThen(job *jobs.Job, hooks Hooks) func(ctx context.Context, run jobs.Run,
 	return func(ctx context.Context, run jobs.Run, then func(error)) { then(chain(ctx, run)) }
 }
 
-// Wrapped returns the handler inside wrappers, the first outermost, safe from the handler's panics but
-// not from those of the wrappers. Without wrappers it is the handler itself.
+// Wrapped returns the handler inside wrappers, the first outermost, safe from the handler's panics
+// but not from those of the wrappers. Without wrappers it is the handler itself.
 func Wrapped(handler jobs.Handler, wrappers []Wrapper) jobs.Handler {
 	if len(wrappers) == 0 {
 		return handler

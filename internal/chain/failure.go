@@ -9,10 +9,10 @@ import (
 
 // failure stands for a handler's error and is safe to use anywhere. An error is code of the
 // handler's author. Its methods may panic, as those of a typed nil pointer do, block forever, or
-// call runtime.Goexit; outside of the run they would end the process or hold the tick's lease.
+// call runtime.Goexit. Outside of the run they would end the process or hold the tick's lease.
 //
 // The text is read once, when the handler returns. errors.Is and errors.As look into the handler's
-// error, within limits: a panic or runtime.Goexit counts as no match, and so does an answer that
+// error, within limits. A panic or runtime.Goexit counts as no match, and so does an answer that
 // takes longer than a second. After that, and when the text could not be read, nothing matches any
 // more. A method that never returns leaves its goroutine behind, and nothing can contain a fatal
 // error of the runtime, such as an overflow of the stack.
@@ -121,8 +121,8 @@ func contained[T any](f func() T) (result T, ok bool) {
 	return result, ok
 }
 
-// shortened leaves out the middle of a text that is too long: its beginning says what failed, its
-// end is often the last output of a command.
+// shortened leaves out the middle of a text that is too long. The beginning names the failure, and
+// the end is often the last output of a command.
 func shortened(text string) string {
 	if len(text) <= maxFailureText {
 		return text

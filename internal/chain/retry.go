@@ -22,9 +22,9 @@ import (
 //     [ErrGivenUp].
 //
 // The first attempt is always made. The wait after it is policy.Backoff, and twice as long after
-// each further one; half of it more or less, at random, but never more than policy.MaxBackoff. An
-// error that has a method RetryAfter() time.Duration asks for a wait of at least so long, within
-// the same limit.
+// each further one. It is up to half more or less, at random, but never more than
+// policy.MaxBackoff. An error that has a method RetryAfter() time.Duration asks for a wait of at
+// least so long, within the same limit.
 //
 // With MaxAttempts 1 the handler is returned as it is.
 func retrying(policy jobs.Retry, hooks Hooks) Wrapper {

@@ -1,5 +1,5 @@
-// Package deploytest moves a fleet of real processes from one lock to another, replica by replica, and
-// checks that the two exclude each other all the way.
+// Package deploytest moves a fleet of real processes from one lock to another, replica by replica.
+// It checks that the two exclude each other all the way.
 package deploytest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/solotick/solotick/solotest/processes"
 )
 
-// Obtain tries to obtain the lock of a key for ttl. It returns how to release it, or nil when another
-// has it.
+// Obtain tries to obtain the lock of a key for ttl. It returns how to release it, or nil when
+// another has it.
 type Obtain func(ctx context.Context, key string, ttl time.Duration) (release func(), err error)
 
 // Versions are what the replicas use, in the order in which they are deployed.
@@ -28,9 +28,9 @@ const (
 	period   = 50 * time.Millisecond
 )
 
-// Run deploys each version over the one before, replica by replica. Each replica does each tick under a
-// lock of its own, which is never released, and again and again a section under one lock for all. It
-// fails the test when a tick is done twice, or two are in the section.
+// Run deploys each version over the one before, replica by replica. Each replica does each tick
+// under a lock of its own, which is never released, and again and again a section under one lock
+// for all. It fails the test when a tick is done twice, or two are in the section.
 func Run(t *testing.T, versions Versions) {
 	t.Helper()
 	processes.Run(t, 0, func(r *processes.Replica) {

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Queue hands events to one function, one at a time and in the order in which they were put. It does so on a goroutine
-// of its own, which exists only while there is something to hand over. Put never waits: an event that does not fit is
-// dropped and counted, and so is one that the function panicked over or ended its goroutine with.
+// Queue hands events to one function, one at a time and in the order in which they were put. It
+// does so on a goroutine of its own, which exists only while there is something to hand over. Put
+// never waits. An event that does not fit is dropped and counted, and so is one on which the
+// function panicked or ended its goroutine.
 //
 // Make one with [New]. It is safe for concurrent use.
 type Queue[E any] struct {
@@ -28,9 +29,10 @@ type Queue[E any] struct {
 	idle    chan struct{} // closed when busy becomes false; nil when nobody waits
 }
 
-// New returns a queue for handle that holds events of at most bound in size altogether. When it has room again after it had none, handle gets
-// gap(dropped) before all that is queued. broken is called when handle has panicked with value, or has ended its
-// goroutine, in which case value is nil. gap and broken must not block.
+// New returns a queue for handle that holds events of at most bound in size altogether. When it has
+// room again after it had none, handle gets gap(dropped) before all that is queued. broken is
+// called when handle has panicked with value, or has ended its goroutine, in which case value is
+// nil. gap and broken must not block.
 func New[E any](bound int, size func(E) int, handle func(E), gap func(dropped int) E, broken func(value any)) *Queue[E] {
 	return &Queue[E]{bound: bound, size: size, handle: handle, gap: gap, broken: broken}
 }
@@ -59,8 +61,9 @@ func (q *Queue[E]) Put(e E) bool {
 	return true
 }
 
-// Close waits until all events were handed over, for at most d, and reports whether they were. The others are dropped,
-// as is all that is put later. A call of the function that does not return is left behind.
+// Close waits until all events were handed over, for at most d, and reports whether they were. The
+// others are dropped, as is all that is put later. A call of the function that does not return is
+// left behind.
 func (q *Queue[E]) Close(d time.Duration) bool {
 	q.mu.Lock()
 	if q.busy && q.idle == nil {

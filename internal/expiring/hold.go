@@ -1,5 +1,5 @@
-// Package expiring makes, of a lock that is renewed until it is released, one that ends after a time
-// unless it is extended, as the locks of other libraries do.
+// Package expiring makes a lock that ends after a time unless it is extended, as the locks of other
+// libraries do. It makes it of one that is renewed until it is released.
 package expiring
 
 import (
@@ -21,8 +21,8 @@ type Hold struct {
 	over  bool // it was released, or has expired
 }
 
-// TryAcquire claims once. A ttl of 0 renews the hold until it is released. ctx limits the claim only:
-// unlike that of package lock, the hold outlives it.
+// TryAcquire claims once. A ttl of 0 renews the hold until it is released. ctx limits the claim
+// only: unlike that of package lock, the hold outlives it.
 func TryAcquire(ctx context.Context, l lock.Lock, ttl time.Duration) (*Hold, error) {
 	claim, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })

@@ -14,9 +14,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// A set of jobs is kept as one part, or as a root that names several: two sets that differ by one job have most of their
-// parts in common. A part is partKind and then, compressed, a line for each of its jobs: name and revision. A root is
-// rootKind and then the digests of its parts.
+// A set of jobs is kept as one part, or as a root that names several. Two sets that differ by one
+// job have most of their parts in common. A part is partKind and then, compressed, a line for each
+// of its jobs: name and revision. A root is rootKind and then the digests of its parts.
 const (
 	partKind = 'p'
 	rootKind = 'r'

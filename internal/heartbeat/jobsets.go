@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// JobSets keeps sets of jobs in a store, and reads those that heartbeats name: each distinct set once. It is safe for
-// concurrent use.
+// JobSets keeps sets of jobs in a store, and reads those that heartbeats name: each distinct set
+// once. It is safe for concurrent use.
 type JobSets struct {
 	store protocol.Sets // nil where the store keeps none
 
@@ -27,12 +27,15 @@ type JobSets struct {
 }
 
 const (
-	// inlineJobs is how many jobs a heartbeat lists itself: that is shorter than to name a set, which has to be kept.
+	// inlineJobs is how many jobs a heartbeat lists itself: that is shorter than to name a set,
+	// which has to be kept.
 	inlineJobs = 8
-	// setLife is for how long the store keeps a set after the last who used it, and setCheck how often each looks whether it does.
+	// setLife is for how long the store keeps a set after the last who used it, and setCheck how
+	// often each looks whether it does.
 	setLife  = 2 * time.Hour
 	setCheck = 30 * time.Second
-	// mostSets bounds those that are known: a fleet has a few, one for each release and set of groups.
+	// mostSets bounds those that are known: a fleet has a few, one for each release and set of
+	// groups.
 	mostSets = 64
 )
 
@@ -43,10 +46,11 @@ func NewJobSets(store protocol.Store) *JobSets {
 	return s
 }
 
-// Publish keeps a replica's jobs in the store, and returns the digest for its heartbeat; "" when the heartbeat lists the
-// jobs itself: where they are few, or the store keeps no sets. Call it for each heartbeat: it looks from time to time
-// whether the store still has the set, and puts what the store lost. With an error others may not know the jobs yet; the next
-// call tries again. The map must not be changed afterwards.
+// Publish keeps a replica's jobs in the store, and returns the digest for its heartbeat. The digest
+// is "" when the heartbeat lists the jobs itself, as they are few, or the store keeps no sets. Call
+// it for each heartbeat: it looks from time to time whether the store still has the set, and puts
+// what the store lost. With an error others may not know the jobs yet; the next call tries again.
+// The map must not be changed afterwards.
 func (s *JobSets) Publish(ctx context.Context, jobs map[string]string) (digest string, err error) {
 	if s.store == nil || len(jobs) <= inlineJobs {
 		return "", nil
@@ -72,7 +76,8 @@ func (s *JobSets) Publish(ctx context.Context, jobs map[string]string) (digest s
 	return digest, nil
 }
 
-// keep extends the life of the published pieces, and puts those that the store does not have: the root last.
+// keep extends the life of the published pieces, and puts those that the store does not have: the
+// root last.
 func (s *JobSets) keep(ctx context.Context) error {
 	for _, some := range slices.Backward(slices.Collect(slices.Chunk(s.pieces, protocol.MaxSetsAtOnce))) {
 		digests := make([]string, len(some))
@@ -95,9 +100,10 @@ func (s *JobSets) keep(ctx context.Context) error {
 	return nil
 }
 
-// Resolve fills in the jobs of the replicas that name a set: replicas of one set share one map, which must not be changed.
-// Where the store has no such set, because it has lost it or not got it yet, the jobs stay unknown, and the next call asks
-// again. It returns the first error of the store; known sets are filled in all the same.
+// Resolve fills in the jobs of the replicas that name a set: replicas of one set share one map,
+// which must not be changed. Where the store has no such set, because it has lost it or not got it
+// yet, the jobs stay unknown. The next call asks again. It returns the first error of the store;
+// known sets are filled in all the same.
 func (s *JobSets) Resolve(ctx context.Context, replicas []Replica) error {
 	var err error
 	asked := map[string]bool{}

@@ -1,9 +1,9 @@
-// Package heartbeat has what the replicas of a fleet say about themselves, and how they say it: package scheduler sends
-// heartbeats, package fleet shows them.
+// Package heartbeat has what the replicas of a fleet say about themselves, and how they say it:
+// package scheduler sends heartbeats, package fleet shows them.
 //
-// A heartbeat lists a few jobs itself; of more it names the set, which [JobSets] keeps in the store once for all who have
-// it. While a set cannot be read its replica counts as one whose jobs are not known: it may serve any job, and no job is
-// reported as unserved for it.
+// A heartbeat lists a few jobs itself; of more it names the set, which [JobSets] keeps in the store
+// once for all who have it. While a set cannot be read its replica counts as one whose jobs are not
+// known. It may serve any job, and no job is reported as unserved for it.
 //
 //	what fails                                   what follows
 //	the store has lost a set, or evicted it      unknown to replicas that have not read it; its own put it again within 30 s
@@ -24,8 +24,9 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Replica is the heartbeat of a replica, sent every few seconds by [protocol.Membership]. Its fields are those of
-// fleet.Replica, which says what each means: the one is converted into the other.
+// Replica is the heartbeat of a replica, sent every few seconds by [protocol.Membership]. Its
+// fields are those of fleet.Replica, which says what each means: the one is converted into the
+// other.
 type Replica struct {
 	ID          string
 	Groups      []string
@@ -46,8 +47,9 @@ type Replica struct {
 	LastHeartbeat time.Time
 	Gone          bool
 
-	// Jobs is nil after decoding where the heartbeat names a Set, until [JobSets.Resolve] fills it in, and where they were
-	// too many for a heartbeat. While it has fewer than JobCount they are not known. It must not be changed.
+	// Jobs is nil after decoding where the heartbeat names a Set, until [JobSets.Resolve] fills it
+	// in, and where they were too many for a heartbeat. While it has fewer than JobCount they are
+	// not known. It must not be changed.
 	Jobs     map[string]string
 	JobCount int    // filled in by Encode
 	Set      string // what [JobSets.Publish] returned; empty when the heartbeat lists the jobs
@@ -65,8 +67,8 @@ const (
 	ClockDoubted = "doubted" // the replica has just started, and the clock disagrees with its machine's
 )
 
-// replicaJSON is how a Replica is announced. It is read by other versions of this program: a field may be added, and none
-// changes its meaning.
+// replicaJSON is how a Replica is announced. It is read by other versions of this program: a field
+// may be added, and none changes its meaning.
 type replicaJSON struct {
 	ID          string            `json:"id"`
 	Groups      []string          `json:"groups,omitempty"`
@@ -91,12 +93,12 @@ type replicaJSON struct {
 	Steady      int64             `json:"clock_steady_ms,omitempty"`
 }
 
-// MostJobs is how many jobs a heartbeat lists at most, where the store keeps no sets: all replicas read what each says
-// every few seconds.
+// MostJobs is how many jobs a heartbeat lists at most, where the store keeps no sets: all replicas
+// read what each says every few seconds.
 const MostJobs = 1000
 
-// Encode writes r for [protocol.Membership], times and durations in whole milliseconds. It leaves the jobs out when it
-// names a Set, or they are more than [MostJobs].
+// Encode writes r for [protocol.Membership], times and durations in whole milliseconds. It leaves
+// the jobs out when it names a Set, or they are more than [MostJobs].
 func (r Replica) Encode() []byte {
 	w := replicaJSON{
 		ID: r.ID, Groups: r.Groups, Started: wire.UnixMilli(r.Started), Version: r.Version, Module: r.Module,
@@ -115,11 +117,12 @@ func (r Replica) Encode() []byte {
 // Decode reads what Encode wrote.
 func Decode(text []byte) (Replica, error) { return JobLists{}.Decode(text) }
 
-// JobLists holds the jobs that heartbeats list, by their text. The replicas of a fleet list the same jobs most
-// often: such a list is decoded once, and shared.
+// JobLists holds the jobs that heartbeats list, by their text. The replicas of a fleet list the
+// same jobs most often: such a list is decoded once, and shared.
 type JobLists map[string]map[string]string
 
-// Decode reads what Encode wrote. The Jobs of replicas that name the same are one map, which nobody may change.
+// Decode reads what Encode wrote. The Jobs of replicas that name the same are one map, which nobody
+// may change.
 func (s JobLists) Decode(text []byte) (Replica, error) {
 	var r struct {
 		replicaJSON
@@ -155,14 +158,16 @@ func (s JobLists) list(text []byte) (jobs map[string]string, err error) {
 // Processes is how many processes use the replica's id: 1, unless that is a mistake.
 func (r Replica) Processes() int { return 1 + len(r.Others) }
 
-// Silent reports whether a replica that counts as live has missed a heartbeat by now: it may be dead, frozen or cut off.
+// Silent reports whether a replica that counts as live has missed a heartbeat by now: it may be
+// dead, frozen or cut off.
 func (r Replica) Silent(now time.Time) bool {
 	every := wire.HeartbeatInterval(r.TTL)
 	return !r.Gone && !r.LastHeartbeat.IsZero() && r.TTL > 0 && now.Sub(r.LastHeartbeat) > every+every/2+time.Second
 }
 
-// Outlived reports whether r, of which remaining is said to be left of its life, says so only because the store's clock
-// was ahead when it was announced: one that lives announces itself again as soon as the clock is back.
+// Outlived reports whether r seems alive only because the store's clock was ahead when it was
+// announced. remaining is the rest of its life by the store. A live replica announces itself again
+// as soon as the clock is back.
 func (r Replica) Outlived(remaining time.Duration) bool {
 	return r.Life > 0 && remaining > r.Life+time.Second
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// FollowGo ends this test process, and with it the processes that it has started, a moment after the
-// `go test` that has started it was killed, which would otherwise leave it behind. It does nothing
-// where the parent is not the go command, or there is no /proc. Call stop when the tests are over.
+// FollowGo ends this test process, and the processes that it has started, a moment after its `go
+// test` was killed. Without it they would be left behind. It does nothing where the parent is not
+// the go command, or there is no /proc. Call stop when the tests are over.
 func FollowGo() (stop func()) {
 	parent := os.Getppid()
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", parent))

@@ -13,12 +13,14 @@ import (
 type Checker interface {
 	Store
 
-	// Check makes the calls that a fleet depends on, and returns nil when all of them work. Otherwise the error joins a
-	// [*CheckError] for each call that fails, or is the one of the first call when the store does not answer at all. It
-	// writes one small record, the lock solotick-check, which nobody waits for.
+	// Check makes the calls that a fleet depends on, and returns nil when all of them work.
+	// Otherwise the error joins a [*CheckError] for each call that fails. When the store does not
+	// answer at all, it is the error of the first call. It writes one small record, the lock
+	// solotick-check, which nobody waits for.
 	Check(ctx context.Context) error
 
-	// Hint says what to change when a call fails with err; "" when the store has nothing to say about it.
+	// Hint says what to change when a call fails with err; "" when the store has nothing to say
+	// about it.
 	Hint(err error) string
 }
 

@@ -6,29 +6,32 @@ import (
 	"time"
 )
 
-// Controller is a [Store] by which people, and programs on their behalf, control a name that others contend for.
+// Controller is a [Store] by which people, and programs on their behalf, control a name that others
+// contend for.
 type Controller interface {
-	// Pause makes every claim of a new tick settle it as skipped, until Resume. Open ticks go on, and triggered ones
-	// are granted. A name that is paused already stays as it is. It returns the pause in force, or
-	// [ErrUnknown] when there is no record.
+	// Pause makes every claim of a new tick settle it as skipped, until Resume. Open ticks go on,
+	// and triggered ones are granted. A name that is paused already stays as it is. It returns the
+	// pause in force, or [ErrUnknown] when there is no record.
 	Pause(ctx context.Context, name string, p Pause) (Pause, error)
 
-	// Resume ends the pause, and decides every tick up to now in Unix ms: those that nobody has claimed meanwhile
-	// are skipped as well. It returns the pause that it has ended; nil when there was none, also when an answer was
-	// lost and the same is asked again.
+	// Resume ends the pause, and decides every tick up to now in Unix ms: those that nobody has
+	// claimed meanwhile are skipped as well. It returns the pause that it has ended; nil when there
+	// was none, also when an answer was lost and the same is asked again.
 	Resume(ctx context.Context, name string, r Resume) (*Pause, error)
 
-	// Trigger opens a tick, now in Unix ms or a little more, that waits to be claimed, or says why not. See
-	// [TriggerStatus]. The same request again gets the same answer, while the tick waits or is one of the last
-	// Remembered that were triggered. The [Policy] of the record binds every trigger. It returns [ErrUnknown] when there is
-	// no record, and [ErrPayloadDiffers] for a Key that came with another Payload before.
+	// Trigger opens a tick, now in Unix ms or a little more, that waits to be claimed, or says why
+	// not. See [TriggerStatus]. The same request again gets the same answer, while the tick waits
+	// or is one of the last Remembered that were triggered. The [Policy] of the record binds every
+	// trigger. It returns [ErrUnknown] when there is no record, and [ErrPayloadDiffers] for a Key
+	// that came with another Payload before.
 	//
-	// The tick may be past the watermark. A claim of it sets OnlyOpen, so that it is not granted again when it
-	// is settled.
+	// The tick may be past the watermark. A claim of it sets OnlyOpen, so that it is not granted
+	// again when it is settled.
 	Trigger(ctx context.Context, t Trigger) (Triggered, error)
 }
 
-// ErrUnknown is returned by a [Controller] for a name that has no record: nobody has ever contended for it.
+// ErrUnknown is returned by a [Controller] for a name that has no record: nobody has ever contended
+// for it.
 var ErrUnknown = errors.New("lease: there is no record of this name")
 
 // MaxReason is the greatest length of the reason of a pause, in bytes. A longer one is cut.
@@ -40,7 +43,8 @@ type Pause struct {
 	Reason string    // at most MaxReason bytes, in UTF-8; a longer one is cut
 	Since  time.Time // by the store's clock, in microseconds; Controller.Pause fills it in
 
-	// Until is as in [Claim], for Controller.Pause, which returns a [*BoundsError] past it. It is not kept.
+	// Until is as in [Claim], for Controller.Pause, which returns a [*BoundsError] past it. It is
+	// not kept.
 	Until time.Time `json:"-"`
 }
 
@@ -56,13 +60,15 @@ type Trigger struct {
 	By      string // who asks; matches the pattern of a name
 	Request string // as in [Claim]
 
-	// Key, when it is not empty, makes triggers with the same key within Window of the first one the same: they are
-	// served by the tick that serves that one, whatever becomes of it. It matches the pattern of a name.
+	// Key, when it is not empty, makes triggers with the same key within Window of the first one
+	// the same. They are served by the tick that serves that one, whatever becomes of it. It
+	// matches the pattern of a name.
 	Key    string
 	Window time.Duration // at least 1 ms with a Key; at most 30 days
 
-	// Payload is for the run: at most MaxPayload bytes of UTF-8 without NUL. It is kept as long as the tick is open, and every
-	// grant of the tick has it. A tick that waits serves a trigger only if it has the same payload. May be secret.
+	// Payload is for the run: at most MaxPayload bytes of UTF-8 without NUL. It is kept as long as
+	// the tick is open, and every grant of the tick has it. A tick that waits serves a trigger only
+	// if it has the same payload. May be secret.
 	Payload string
 
 	Until time.Time // as in [Claim]; past it Trigger returns a [*BoundsError]
@@ -76,7 +82,8 @@ const (
 	Opened TriggerStatus = iota + 1
 	// Repeated: Tick serves, or has served, a trigger with the same key within the window.
 	Repeated
-	// Waiting: Tick waits already to be claimed, for another trigger or in a queue, and serves this one too.
+	// Waiting: Tick waits already to be claimed, for another trigger or in a queue, and serves this
+	// one too.
 	Waiting
 	// Limited: there were too many. Wait says when the next one may be accepted.
 	Limited
@@ -106,18 +113,21 @@ const (
 const (
 	// MaxPayload is the greatest length of a payload, in bytes.
 	MaxPayload = 4096
-	// MaxPayloads is how many bytes the payloads of all open ticks of a name may have: each change of its record writes them.
+	// MaxPayloads is how many bytes the payloads of all open ticks of a name may have: each change
+	// of its record writes them.
 	MaxPayloads = 64 << 10
 )
 
-// ErrPayloadDiffers is returned by [Controller.Trigger] for a key that came with another payload within its window.
+// ErrPayloadDiffers is returned by [Controller.Trigger] for a key that came with another payload
+// within its window.
 var ErrPayloadDiffers = errors.New("lease: an earlier trigger with this key had another payload")
 
-// MaxKeys is how many keys of triggers a record remembers at once. A trigger with one more is Limited, until the window of
-// another has ended.
+// MaxKeys is how many keys of triggers a record remembers at once. A trigger with one more is
+// Limited, until the window of another has ended.
 const MaxKeys = 512
 
-// MaxWaiting is how many ticks of a name may wait to be claimed at once; a further trigger is Limited.
+// MaxWaiting is how many ticks of a name may wait to be claimed at once; a further trigger is
+// Limited.
 const MaxWaiting = 100
 
 func (s TriggerStatus) String() string {
@@ -130,18 +140,19 @@ func (s TriggerStatus) String() string {
 
 // Membership is a [Store] that knows who takes part.
 type Membership interface {
-	// SendHeartbeat says that holder lives, for the given time, and keeps info about it: at most MaxInfo bytes. A life
-	// of 0 takes holder off at once.
+	// SendHeartbeat says that holder lives, for the given time, and keeps info about it: at most
+	// MaxInfo bytes. A life of 0 takes holder off at once.
 	SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
 	// Members returns those that live, sorted by holder.
 	Members(ctx context.Context) ([]Member, error)
 }
 
-// MemberHistory is a [Membership] that keeps, for a while, who took part: evidence of who lived when.
+// MemberHistory is a [Membership] that keeps, for a while, who took part: evidence of who lived
+// when.
 type MemberHistory interface {
-	// FormerMembers returns the members whose life ended, or that were taken off, within the last FormerFor: the one
-	// with the newest last heartbeat first, at most MaxFormer of them. Remaining is 0. One that is announced again is
-	// not among them.
+	// FormerMembers returns the members whose life ended, or that were taken off, within the last
+	// FormerFor. The one with the newest last heartbeat comes first, and there are at most
+	// MaxFormer. Remaining is 0. One that is announced again is not among them.
 	FormerMembers(ctx context.Context) ([]Member, error)
 }
 

@@ -1,7 +1,7 @@
-// Package protocol is the contract between users of leases and stores: the verbs, their requests
-// and answers, the rules that every store obeys, and the optional abilities, each an interface of
-// its own. Package leasetest has a case for each rule. Package driver does all of it over a store
-// that keeps small values; package lease is for holders of a lease.
+// Package protocol is the contract between users of leases and stores. It has the verbs, their
+// requests and answers, and the rules that every store obeys. Each optional ability is an interface
+// of its own. Package leasetest has a case for each rule. Package driver does all of it over a
+// store that keeps small values; package lease is for holders of a lease.
 //
 // A lock that is deleted when its holder is done forgets that the work was done: the next that
 // comes does it again. So a lease here is taken on a tick of a name, an ordered number (the
@@ -25,29 +25,29 @@
 //	  │
 //	  └─ Skip, or a Claim that a policy refuses ───────────────▶ settled
 //
-// The store keeps one record per name: the last fencing token, the open ticks (held, free after
-// their lease ran out, or waiting), and the watermark, the newest tick up to which every one is
-// decided. A tick at or below the watermark that is not open is settled and is never granted again;
-// that is why memory grows with names and not with ticks.
+// The store keeps one record per name. It has the last fencing token, and the open ticks (held,
+// free after their lease ran out, or waiting). It has the watermark, the newest tick up to which
+// every one is decided. A tick at or below the watermark that is not open is settled and is never
+// granted again. That is why memory grows with names and not with ticks.
 //
 // # Locks
 //
 // A store that is a [Locker] keeps locks as well, apart from the record of their name and without a
-// memory: permits, of which several holders may have some, and a queue of waiters. A [LockClaim]
-// asks for them. Package lock makes of that what programs know: mutexes, semaphores, read-write
-// locks and so on.
+// memory. A lock has permits, of which several holders may have some, and a queue of waiters. A
+// [LockClaim] asks for them. Package lock makes of that what programs know: mutexes, semaphores,
+// read-write locks and so on.
 //
 // # Time
 //
 // Whether a lease has run out is decided by the store's clock alone, and no client's clock ever
-// reaches the store. The holder measures the same lease on its own monotonic clock, counted from
+// reaches the store. The holder measures the same lease on its own monotonic clock. It counts from
 // the moment at which it sent the request that was granted, or the renewal that was answered. The
-// store can only have counted from later, so the holder's deadline, less a margin for clocks that
-// run at different speeds and for late timers (a twentieth of the TTL, or a little more than a
-// second if that is less), comes first. Settle and Release end the context before they ask the
-// store. At the deadline the context of the lease ends, whether or not an answer is still awaited.
-// On Linux, time during which the machine was suspended counts; the monotonic clock alone would not
-// show it.
+// store can only have counted from later, so the holder's deadline, less a margin, comes first. The
+// margin is for clocks that run at different speeds and for late timers. It is a twentieth of the
+// TTL, or a little more than a second if that is less. Settle and Release end the context before
+// they ask the store. At the deadline the context of the lease ends, whether or not an answer is
+// still awaited. On Linux, time during which the machine was suspended counts; the monotonic clock
+// alone would not show it.
 //
 // # What happens when
 //
@@ -71,12 +71,12 @@
 // # Caveats
 //
 // A store that has lost a record believes the holder that writes itself back. If that one was taken
-// over before, and does not know it, a tick that the other had settled is open again: so do
-// not release a lease that has run out.
+// over before, and does not know it, a tick that the other had settled is open again. So do not
+// release a lease that has run out.
 //
 // A process that is frozen between looking at the clock and writing can write after its lease is
-// gone, and a failover of a single Redis with asynchronous replication can forget the newest
-// grants, so that for one TTL two holders exist. The fencing token answers both, at the place
-// where it is checked: there, refuse a write that carries a lower token than the highest one seen.
-// Tokens of a name rise strictly with every grant, whatever the store forgot in between.
+// gone. A failover of a single Redis with asynchronous replication can forget the newest grants, so
+// that for one TTL two holders exist. The fencing token answers both, at the place where it is
+// checked: there, refuse a write that carries a lower token than the highest one seen. Tokens of a
+// name rise strictly with every grant, whatever the store forgot in between.
 package protocol

@@ -21,8 +21,8 @@ var (
 	// work.
 	ErrRecord = errors.New("lease: not a record")
 
-	// ErrPermanent is matched by an error of a store that the same call would get again and again
-	// until somebody changes a setting, a permission, or the data: see [Permanent]. A caller that
+	// ErrPermanent is matched by an error of a store that the same call would get again and again.
+	// Only a change of a setting, a permission, or the data ends it: see [Permanent]. A caller that
 	// retries returns it.
 	ErrPermanent = errors.New("lease: permanent")
 )

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Heartbeater is a [Membership] that does in one call what a member does every few seconds: it is announced, asks for the
-// store's time, and reads the members when they are others than before.
+// Heartbeater is a [Membership] that does in one call what a member does every few seconds. It
+// announces the member, asks for the store's time, and reads the members when they have changed.
 type Heartbeater interface {
 	Heartbeat(ctx context.Context, h Heartbeat) (Pulse, error)
 }
@@ -19,13 +19,14 @@ type Heartbeat struct {
 	Info   []byte        // as of SendHeartbeat
 	Life   time.Duration // as of SendHeartbeat; at least 1 ms
 
-	// NotBefore and NotAfter bound the store's time, inclusive; the zero time means no bound. Out of them nothing is announced
-	// or read.
+	// NotBefore and NotAfter bound the store's time, inclusive; the zero time means no bound. Out
+	// of them nothing is announced or read.
 	NotBefore, NotAfter time.Time
-	// Before is the [InfoDigest] of the info that the caller announced last; empty when there is none.
+	// Before is the [InfoDigest] of the info that the caller announced last; empty when there is
+	// none.
 	Before string
-	// Version is the Version of the members as the caller knows them; empty when it wants to read them in any case. Known is as of
-	// MembersBut.
+	// Version is the Version of the members as the caller knows them; empty when it wants to read
+	// them in any case. Known is as of MembersBut.
 	Version string
 	Known   map[string]string
 }
@@ -34,9 +35,11 @@ type Heartbeat struct {
 type Pulse struct {
 	Now, Since  time.Time // as of Time
 	OutOfBounds bool      // nothing was announced or read
-	// Other is the info that another process has announced under Holder, after the caller's last one; nil if none has.
+	// Other is the info that another process has announced under Holder, after the caller's last
+	// one; nil if none has.
 	Other []byte
-	// Version identifies the members together with their infos: it differs when any of these differ.
+	// Version identifies the members together with their infos: it differs when any of these
+	// differ.
 	Version string
 	// Members are those of MembersBut; nil when their Version is the one that the caller knows.
 	Members []Member
@@ -54,7 +57,8 @@ func (h Heartbeat) Validate() error {
 	return errors.Join(faults...)
 }
 
-// CheckMember returns every fault of what a member is announced with, joined; nil when there is none.
+// CheckMember returns every fault of what a member is announced with, joined; nil when there is
+// none.
 func CheckMember(holder string, info []byte) error {
 	var faults []error
 	if !ValidName(holder) {

@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 )
 
-// KnownMembers is a [Membership] that leaves out what its caller knows: most members say the same again and again, and in a
-// large fleet all would otherwise read it from all.
+// KnownMembers is a [Membership] that leaves out what its caller knows. Most members say the same
+// again and again, and in a large fleet all would otherwise read it from all.
 type KnownMembers interface {
-	// MembersBut returns what Members does, but of each member whose Info has the digest that known names for its holder,
-	// an [InfoDigest], no Info: then Known is true.
+	// MembersBut returns what Members does, but leaves Info out where its [InfoDigest] is the one
+	// that known has for the member's holder. Then Known is true.
 	MembersBut(ctx context.Context, known map[string]string) ([]Member, error)
 }
 

@@ -11,15 +11,18 @@ import (
 
 // Limiter is a [Store] that counts how often something happens, by its own clock.
 type Limiter interface {
-	// Take takes units of a limit, all that are asked for or none. The zero state of a name is that nothing was taken.
-	// Several calls for one name at one time may travel as one; each is answered as if they had come one by one.
+	// Take takes units of a limit, all that are asked for or none. The zero state of a name is that
+	// nothing was taken. Several calls for one name at one time may travel as one; each is answered
+	// as if they had come one by one.
 	//
-	// A call whose reply got lost is asked for again with the same id while its caller waits, and is answered as before. An
-	// error means that it is unknown whether the units were taken: more than that are never taken.
+	// A call whose reply got lost is asked for again with the same id while its caller waits, and
+	// is answered as before. An error means that it is unknown whether the units were taken: more
+	// than that are never taken.
 	Take(ctx context.Context, t Take) (Taken, error)
 }
 
-// Limit says how often something may happen. Count is from 1 to 1,000,000,000, Per from 1 ms to 365 days.
+// Limit says how often something may happen. Count is from 1 to 1,000,000,000, Per from 1 ms to 365
+// days.
 //
 //	bucket   it fills with Count units per Per, evenly, up to Burst, which is at least 1 and fills within 365 days
 //	window   at most Count units in any Per. A unit comes back when Per has passed since, and up to a 64th of it and 5 ms
@@ -58,8 +61,8 @@ type Take struct {
 	Name  string // matches the pattern of a name
 	Limit Limit  // the caller's: a bucket and a window of one name know nothing of each other
 	Units int    // from 1 to Limit.Most
-	// Waits says that the caller will come back when the answer's Wait is over: for those who
-	// come with it and wait, too, its answer is later.
+	// Waits says that the caller will come back when the answer's Wait is over. Others who wait
+	// too, and ask later, then get a later answer.
 	Waits bool
 }
 

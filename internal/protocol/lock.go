@@ -41,8 +41,8 @@ type Locker interface {
 	// works on, so that what it still writes has to be refused by its token.
 	ForceRelease(ctx context.Context, name string, token int64) (held bool, err error)
 
-	// Listen calls wake until ctx ends or the connection fails: with the requests that can be granted
-	// now, with those whose grants were taken away, and with those that set Notify. It calls wake
+	// Listen calls wake until ctx ends or the connection fails. It passes the requests that can be
+	// granted now, those whose grants were taken away, and those that set Notify. It calls wake
 	// with the empty name once it listens: earlier events may have been missed. Calls can get lost
 	// or come twice: never wait for one without a limit. No requests means any of that name. wake
 	// must not block.
@@ -53,7 +53,7 @@ type Locker interface {
 type LockClaim struct {
 	Name   string // as in [Claim]
 	Holder string // who asks; matches the pattern of a name
-	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same
+	// Request distinguishes grants. A repeated claim of the same Holder and Request gets the same
 	// grant while its lease lasts, and keeps its place in the queue. It matches the pattern of a
 	// name.
 	Request string
@@ -68,11 +68,11 @@ type LockClaim struct {
 	// position is kept for so long, counted from the last time that the same claim came. From 1 ms
 	// to MaxWaiterTTL; 0 means not to wait.
 	WaiterTTL time.Duration
-	// Notify notifies the listeners when the lock is granted, and when the grant ends otherwise than
-	// by running out.
+	// Notify notifies the listeners when the lock is granted, and when the grant ends otherwise
+	// than by running out.
 	Notify bool
 
-	// Known is the newest token of the name that the claimer knows, 0 for none: the token of the
+	// Known is the newest token of the name that the claimer knows, 0 for none. The token of the
 	// grant is above it, also when the store has lost that and its clock is behind.
 	Known int64
 }
@@ -127,8 +127,8 @@ const (
 	OrderAny Order = iota
 	// OrderArrival lets the waiters that came before go first.
 	OrderArrival
-	// OrderLargest lets the waiters for more permits go first, and of waiters for as many those that
-	// came before.
+	// OrderLargest lets the waiters for more permits go first, and of waiters for as many those
+	// that came before.
 	OrderLargest
 )
 

@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// Policy is the part of a name's definition that binds every request, also one by a caller that does not know the
-// definition. A [Sync] brings it, and the record keeps it. The zero Policy limits nothing.
+// Policy is the part of a name's definition that binds every request, also one by a caller that
+// does not know the definition. A [Sync] brings it, and the record keeps it. The zero Policy limits
+// nothing.
 type Policy struct {
-	// Every and Burst limit how often triggers are accepted: one per Every on average, and at most Burst of them at
-	// once after a rest (the generic cell rate algorithm, ITU-T I.371). Every 0 means no limit. Every is from 1 ms to 365
-	// days, Burst from 1 to 1,000,000.
+	// Every and Burst limit how often triggers are accepted: one per Every on average, and at most
+	// Burst at once after a rest. This is the generic cell rate algorithm, ITU-T I.371. Every 0
+	// means no limit. Every is from 1 ms to 365 days, Burst from 1 to 1,000,000.
 	Every time.Duration
 	Burst int
 
-	// Beside has each trigger open a tick of its own. Otherwise one that waits serves the triggers that come
-	// meanwhile, too.
+	// Beside has each trigger open a tick of its own. Otherwise one that waits serves the triggers
+	// that come meanwhile, too.
 	Beside bool
 	// NoTriggers has every trigger refused, with [ErrNoTriggers].
 	NoTriggers bool
 
-	// History is how many settled ticks of the name are kept to be looked at: from Remembered to MaxHistory. 0 means
-	// [History].
+	// History is how many settled ticks of the name are kept to be looked at: from Remembered to
+	// MaxHistory. 0 means [History].
 	History int
 }
 

@@ -13,16 +13,16 @@ type Remover interface {
 	// it changes the record, so that nothing is removed; one that comes after it finds no record:
 	// [Unknown]. A record that is made later is a new one, whose tokens are higher than all before.
 	//
-	// The same request again finds nothing to remove. The lock of the name stays. A [Watcher] passes [PauseChanged] when a
-	// record was removed.
+	// The same request again finds nothing to remove. The lock of the name stays. A [Watcher]
+	// passes [PauseChanged] when a record was removed.
 	Remove(ctx context.Context, r Remove) (Removed, error)
 }
 
 // Remove asks for the end of a record.
 type Remove struct {
 	Name string
-	// Watermark and Token are those of the record that the caller has looked at: every grant and every settlement of a new
-	// tick changes one of them.
+	// Watermark and Token are those of the record that the caller has looked at. Every grant and
+	// every settlement of a new tick changes one of them.
 	Watermark, Token int64
 	Until            time.Time // as in [Claim]; past it Remove returns a [*BoundsError]
 }
@@ -39,8 +39,8 @@ const (
 	RecordOpen
 	// RecordChanged: the record is not the one that the request names. Nothing was removed.
 	RecordChanged
-	// RecordAhead: the store's clock is behind the last token, so that a new record could grant a lower one. Nothing was
-	// removed.
+	// RecordAhead: the store's clock is behind the last token, so that a new record could grant a
+	// lower one. Nothing was removed.
 	RecordAhead
 )
 
@@ -58,7 +58,8 @@ func (s RemoveStatus) String() string {
 	return names[s]
 }
 
-// Validate returns every fault of r, joined; nil when there is none. Stores refuse a removal that has any.
+// Validate returns every fault of r, joined; nil when there is none. Stores refuse a removal that
+// has any.
 func (r Remove) Validate() error {
 	f := faults{of: "remove"}
 	f.check(ValidName(r.Name), "name", r.Name, NameRule)

@@ -9,12 +9,14 @@ import (
 	"time"
 )
 
-// Sets is a [Store] that keeps byte strings which many of its clients have in common, each once per namespace, under its
-// [SetDigest]: what a fleet of one release would otherwise send to each replica from each. No decision about a lease
-// depends on a set. A set that was put is kept for as long as somebody says that it is used; it may be lost sooner (the
-// store was emptied, or had no memory left), and its users then put it again.
+// Sets is a [Store] that keeps byte strings which many of its clients have in common. Each is kept
+// once per namespace, under its [SetDigest]. Without it each replica of one release would send the
+// same string to each other. No decision about a lease depends on a set. A set is kept for as long
+// as a client reports that it is used. It may be lost sooner (the store was emptied, or had no
+// memory left), and its users then put it again.
 type Sets interface {
-	// PutSet keeps a set for life from now, also where it is kept already. It has 1 to MaxSet bytes; life is at least 1 ms.
+	// PutSet keeps a set for life from now, also where it is kept already. It has 1 to MaxSet
+	// bytes; life is at least 1 ms.
 	PutSet(ctx context.Context, set []byte, life time.Duration) error
 	// KeepSets extends the lives of sets to life from now, and reports of each whether it is kept.
 	KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
@@ -29,7 +31,8 @@ const (
 	MaxSetsAtOnce = 16
 )
 
-// SetDigest returns what a set is kept under: the first half of its SHA-256, in 32 hexadecimal digits.
+// SetDigest returns what a set is kept under: the first half of its SHA-256, in 32 hexadecimal
+// digits.
 func SetDigest(set []byte) string {
 	sum := sha256.Sum256(set)
 	return hex.EncodeToString(sum[:sha256.Size/2])
@@ -44,8 +47,8 @@ func CheckSet(set []byte, life time.Duration) error {
 	return errors.Join(append(faults, checkSetLife(life))...)
 }
 
-// CheckDigests returns every fault of the digests that a call of [Sets] names and, of KeepSets, of the life, joined; nil
-// when there is none.
+// CheckDigests returns every fault of the digests that a call of [Sets] names and, of KeepSets, of
+// the life, joined; nil when there is none.
 func CheckDigests(digests []string, life time.Duration) error {
 	faults := []error{checkSetLife(life)}
 	if len(digests) > MaxSetsAtOnce {

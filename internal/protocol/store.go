@@ -5,15 +5,18 @@ import (
 	"time"
 )
 
-// Store keeps the records. Package leasetest holds a case for each of these rules, which every implementation obeys:
+// Store keeps the records. Package leasetest holds a case for each of these rules, which every
+// implementation obeys:
 //
 //   - The methods are safe for concurrent use, and each name's record changes atomically.
-//   - Time is the store's own clock. Nothing a caller says about time is compared with anything but that clock.
-//   - Tokens of a name rise strictly: each grant's token is at least the last one + 1 and at least the store's clock in
-//     microseconds, so that they rise even when the record was lost.
+//   - Time is the store's own clock. Nothing a caller says about time is compared with anything but
+//     that clock.
+//   - Tokens of a name rise strictly. Each grant's token is at least the last one + 1, and at least
+//     the store's clock in microseconds. So they rise even when the record was lost.
 //   - At most one holder of a tick at any instant of the store's clock.
 //   - A tick that is decided and not open is never granted.
-//   - Every method is idempotent: the same request again (after a lost reply) changes nothing and gets the same answer.
+//   - Every method is idempotent: the same request again (after a lost reply) changes nothing and
+//     gets the same answer.
 //   - An error means that the outcome is unknown, never that the claim was lost.
 //   - Answers come from a single round trip: one to claim, one to settle.
 //   - What carries an Until changes nothing when the store's clock is past it.
@@ -31,26 +34,26 @@ type Store interface {
 	// back.
 	Renew(ctx context.Context, grants []Grant) []error
 
-	// Settle records the outcome of the tick, finally, and keeps the grant's Note with it. It returns [ErrFenced]
-	// when the grant is not current; an expired lease that nobody else was granted since is current. A grant that the
-	// store has forgotten is settled.
+	// Settle records the outcome of the tick, finally, and keeps the grant's Note with it. It
+	// returns [ErrFenced] when the grant is not current; an expired lease that nobody else was
+	// granted since is current. A grant that the store has forgotten is settled.
 	Settle(ctx context.Context, g Grant, outcome Outcome) error
 
-	// Release frees the tick at once: the next claim is granted it, with a higher token and attempt, as a takeover
-	// that Claim.Takeovers does not count. Tick 0 is free as if it had never been held. It returns [ErrFenced]
-	// when the grant is not current.
+	// Release frees the tick at once: the next claim is granted it, with a higher token and
+	// attempt, as a takeover that Claim.Takeovers does not count. Tick 0 is free as if it had never
+	// been held. It returns [ErrFenced] when the grant is not current.
 	Release(ctx context.Context, g Grant) error
 
-	// Skip settles, without a grant, every tick of a name after p.From up to p.To, provided that the watermark is
-	// p.From. It returns the watermark, and whether this request is the one that moved it. A watermark below p.From means what
-	// Unknown means of a claim.
+	// Skip settles, without a grant, every tick of a name after p.From up to p.To, provided that
+	// the watermark is p.From. It returns the watermark, and whether this request is the one that
+	// moved it. A watermark below p.From means what Unknown means of a claim.
 	Skip(ctx context.Context, p Skip) (watermark int64, passed bool, err error)
 
 	// Sync returns the records of names, and makes those that do not exist.
 	Sync(ctx context.Context, syncs []Sync) ([]Record, error)
 
-	// Time returns the store's clock, and since when the store remembers: a later since than before shows that it has
-	// lost what it knew.
+	// Time returns the store's clock, and since when the store remembers: a later since than before
+	// shows that it has lost what it knew.
 	Time(ctx context.Context) (now, since time.Time, err error)
 }
 
@@ -58,10 +61,11 @@ type Store interface {
 // lease ran out, or a tick that a claim waited for has ended. A holder has to make room. Somebody
 // triggered a tick, or paused or resumed a job.
 type Watcher interface {
-	// Watch calls wake with the name of each such record until ctx ends or the connection fails. It also passes the
-	// tick when that was triggered, [PauseChanged] when it is about a pause, [Cancelling] when a tick was cancelled,
-	// and 0 otherwise. It calls wake with the empty name once it listens: earlier events may have been missed. Calls
-	// can get lost or come twice: never wait for one without a limit.
+	// Watch calls wake with the name of each such record until ctx ends or the connection fails. It
+	// also passes the tick when that was triggered, [PauseChanged] when it is about a pause,
+	// [Cancelling] when a tick was cancelled, and 0 otherwise. It calls wake with the empty name
+	// once it listens: earlier events may have been missed. Calls can get lost or come twice: never
+	// wait for one without a limit.
 	Watch(ctx context.Context, wake func(name string, tick int64)) error
 }
 
@@ -79,56 +83,59 @@ type Claim struct {
 	Name   string // matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
 	Tick   int64  // 0 is a plain lock; otherwise positive and below 2^53
 	Holder string // who asks; the same pattern as Name
-	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same grant while
-	// its lease lasts.
-	// The same pattern as Name. Renewer.Acquire fills it in when it is empty.
+	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same
+	// grant while its lease lasts. The same pattern as Name. Renewer.Acquire fills it in when it is
+	// empty.
 	Request string
 	TTL     time.Duration // how long the lease lasts without renewal; at least 1 ms
 
-	// NotBefore and NotAfter bound the first decision about a tick, by the store's clock: before NotBefore it is
-	// Early, after NotAfter Late, and undecided either way. Fractions of a millisecond may be dropped. They do not bind
-	// a tick that was granted before (a takeover, or released) or waits, nor tick 0. The zero time means no bound.
+	// NotBefore and NotAfter bound the first decision about a tick, by the store's clock: before
+	// NotBefore it is Early, after NotAfter Late, and undecided either way. Fractions of a
+	// millisecond may be dropped. They do not bind a tick that was granted before (a takeover, or
+	// released) or waits, nor tick 0. The zero time means no bound.
 	NotBefore, NotAfter time.Time
 
-	// Until is the latest time, by the store's clock, at which the claim may change or grant anything: later the store
-	// changes nothing, and answers OutOfBounds. It follows from the claimer's own estimate of that time, so that a clock
-	// which has stepped is noticed before it does harm. Fractions of a millisecond may be dropped. The zero time means no bound.
+	// Until is the latest time, by the store's clock, at which the claim may change or grant
+	// anything: later the store changes nothing, and answers OutOfBounds. It follows from the
+	// claimer's own estimate of that time, so that a clock which has stepped is noticed before it
+	// does harm. Fractions of a millisecond may be dropped. The zero time means no bound.
 	Until time.Time
 
-	// TakeoverUntil is the latest time, by the store's clock, at which the claim may treat a lease that ran out as ended:
-	// take its tick over, or settle it on the store's own account. Later such a lease counts as held, with 0 left, so
-	// that a holder which renews in time loses nothing to a clock that has stepped. A tick that was released or waits is not
+	// TakeoverUntil is the latest time, by the store's clock, at which the claim may treat a lease
+	// that ran out as ended. The claim then takes its tick over, or settles it on the store's own
+	// account. Later such a lease counts as held, with 0 left, so that a holder which renews in
+	// time loses nothing to a clock that has stepped. A tick that was released or waits is not
 	// bound. Fractions of a millisecond may be dropped. The zero time means no bound.
 	TakeoverUntil time.Time
 
-	// Known is the newest watermark of the name that the claimer knows from this store, 0 for none. A record whose
-	// watermark is older has lost writes, and takes Known as its watermark.
+	// Known is the newest watermark of the name that the claimer knows from this store, 0 for none.
+	// A record whose watermark is older has lost writes, and takes Known as its watermark.
 	Known int64
 
-	// Takeovers is how often the tick may be granted again after a lease of it ran out; a release does not
-	// count. The value of the first grant stays in force for the tick. 0 means never: it is then settled as lost.
-	// Tick 0 can be granted any number of times.
+	// Takeovers is how often the tick may be granted again after a lease of it ran out; a release
+	// does not count. The value of the first grant stays in force for the tick. 0 means never: it
+	// is then settled as lost. Tick 0 can be granted any number of times.
 	Takeovers int
 
-	// TakeoverWithin is how long after its lease ran out the tick may be granted again: later it is settled as missed,
-	// with [NoteTooOld]. It does not bind a tick that was released, waits, or may not be granted again, nor tick 0. The
-	// zero value means no bound.
+	// TakeoverWithin is how long after its lease ran out the tick may be granted again: later it is
+	// settled as missed, with [NoteTooOld]. It does not bind a tick that was released, waits, or
+	// may not be granted again, nor tick 0. The zero value means no bound.
 	TakeoverWithin time.Duration
 
 	// Overlap says what happens when another tick of the name is open.
 	Overlap Overlap
 
-	// OnlyOpen asks for the tick only if it is open: held, free, or waiting. Otherwise it is Decided, even past the
-	// watermark.
+	// OnlyOpen asks for the tick only if it is open: held, free, or waiting. Otherwise it is
+	// Decided, even past the watermark.
 	OnlyOpen bool
 
-	// MaxHold bounds for how long the renewer renews the grant: then its context ends, with protocol.LostMaxHold. The store does not
-	// know of it. 0 means no bound.
+	// MaxHold bounds for how long the renewer renews the grant: then its context ends, with
+	// protocol.LostMaxHold. The store does not know of it. 0 means no bound.
 	MaxHold time.Duration
 }
 
-// Overlap says what becomes of a claim of a tick that was never granted when another tick of the name is open. Plain
-// locks, and what ran out and may not be granted again, are not in its way.
+// Overlap says what becomes of a claim of a tick that was never granted when another tick of the
+// name is open. Plain locks, and what ran out and may not be granted again, are not in its way.
 //
 //	             another was granted                     another only waits
 //	Allow        granted                                 granted
@@ -139,8 +146,9 @@ type Claim struct {
 //	             settled as replaced, and the holders
 //	             are asked to end: see [ErrReplaced]
 //
-// A tick that waits is open, and is granted to the first claim (with any Overlap but Allow) when all that
-// were granted are settled. Replace does not wait for those that are free: it settles them as replaced.
+// A tick that waits is open, and is granted to the first claim (with any Overlap but Allow) when
+// all that were granted are settled. Replace does not wait for those that are free: it settles them
+// as replaced.
 type Overlap int
 
 // The values of Overlap.
@@ -164,8 +172,8 @@ const (
 	Decided
 	// Skipped: this claim has settled it as skipped, because another tick is open.
 	Skipped
-	// Lost: this claim has settled it as lost, because its lease ran out and it may not be granted again. The same
-	// request again is answered with Decided.
+	// Lost: this claim has settled it as lost, because its lease ran out and it may not be granted
+	// again. The same request again is answered with Decided.
 	Lost
 	// Busy: another tick is open; Remaining is the rest of its lease. The claimed one is undecided.
 	Busy
@@ -173,16 +181,18 @@ const (
 	Early
 	// Late: NotAfter has passed. The tick is undecided.
 	Late
-	// Unknown: there is no record of the name, so whether the tick was decided is unknown. Sync makes one. Or the
-	// record is older than what this client has seen of it: the store went back in time. It has got back what this client
-	// has seen; other clients may know more, and a Sync of theirs brings that back.
+	// Unknown: there is no record of the name, so whether the tick was decided is unknown. Sync
+	// makes one. Or the record is older than what this client has seen of it: the store went back
+	// in time. It has got back what this client has seen; other clients may know more, and a Sync
+	// of theirs brings that back.
 	Unknown
-	// Queued: the tick is open and waits for another one. Holder has that one, and Remaining is the rest of its lease.
-	// Of a lock: as Held, and the claim waits in the queue.
+	// Queued: the tick is open and waits for another one. Holder has that one, and Remaining is the
+	// rest of its lease. Of a lock: as Held, and the claim waits in the queue.
 	Queued
 	// Paused: this claim has settled it as skipped, because the name is paused.
 	Paused
-	// OutOfBounds: the store's clock is past Until. Nothing has changed, whatever is asked for; Now says what time it is.
+	// OutOfBounds: the store's clock is past Until. Nothing has changed, whatever is asked for; Now
+	// says what time it is.
 	OutOfBounds
 )
 
@@ -217,7 +227,8 @@ type Open struct {
 	Attempt   int           // 0 when it waits
 	Holder    string        // who asked for it, when it waits
 	Remaining time.Duration // of its lease; 0 when it is free or waits
-	// CancelledBy is who cancelled it, while its holder has not settled it. Only Inspect fills it in.
+	// CancelledBy is who cancelled it, while its holder has not settled it. Only Inspect fills it
+	// in.
 	CancelledBy string
 }
 
@@ -235,25 +246,28 @@ type Grant struct {
 	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
 }
 
-// MaxOpen is how many ticks of a name may be open at once: one more is skipped, whatever its Overlap, and a further
-// trigger is Limited.
+// MaxOpen is how many ticks of a name may be open at once: one more is skipped, whatever its
+// Overlap, and a further trigger is Limited.
 const MaxOpen = 256
 
 // MaxNote is the greatest length of a note, in bytes. A longer one is cut.
 const MaxNote = 4096
 
-// Outcome is how a tick was settled: a word of lower-case letters and underscores, such as those of package scheduler.
+// Outcome is how a tick was settled: a word of lower-case letters and underscores, such as those of
+// package scheduler.
 type Outcome string
 
 const (
-	// OutcomeSucceeded is how a holder settles what went well. No store settles anything as that on its own.
+	// OutcomeSucceeded is how a holder settles what went well. No store settles anything as that on
+	// its own.
 	OutcomeSucceeded Outcome = "succeeded"
 	// OutcomeSkipped is settled by a claim with OverlapSkip, or of a name that is paused. It is
 	// also that of a tick that waited when a newer one came to wait.
 	OutcomeSkipped Outcome = "skipped"
 	// OutcomeLost is settled by a claim of a tick that may not be granted again.
 	OutcomeLost Outcome = "lost"
-	// OutcomeMissed is settled by a claim of a tick that was left for too long: see [Claim].TakeoverWithin.
+	// OutcomeMissed is settled by a claim of a tick that was left for too long: see
+	// [Claim].TakeoverWithin.
 	OutcomeMissed Outcome = "missed"
 	// OutcomeReplaced is settled of a tick that has made room for one with OverlapReplace.
 	OutcomeReplaced Outcome = "replaced"
@@ -291,18 +305,20 @@ type Sync struct {
 	// Paused, when it is not nil, pauses a new record: so a pause outlives what the store forgets.
 	Paused *Pause
 	// Revision, when it is not empty, identifies the definition of the ticks, and is kept in the
-	// record: at most 64 printable characters of ASCII without spaces.
+	// record. It has at most 64 printable characters of ASCII without spaces.
 	Revision string
-	// Schedule is the definition that the Revision stands for, in a form that the caller can read again: see [Record]. At most
-	// MaxSchedule printable characters of ASCII.
+	// Schedule is the definition that the Revision stands for, in a form that the caller can read
+	// again: see [Record]. At most MaxSchedule printable characters of ASCII.
 	Schedule string
 
-	// Policy is that of a new record. Defines has a record that is there take it, too: a caller says so once, when it has
-	// got the definition, so that the newest definition is in force and those that only read the record change nothing.
+	// Policy is that of a new record. Defines makes an existing record take it, too. A caller sets
+	// it once, when it has got the definition. So the newest definition is in force, and callers
+	// that only read the record change nothing.
 	Policy  Policy
 	Defines bool
 
-	// Until is as in [Claim]; past it Sync returns a [*BoundsError], and may have synced others of its names.
+	// Until is as in [Claim]; past it Sync returns a [*BoundsError], and may have synced others of
+	// its names.
 	Until time.Time
 }
 
@@ -322,27 +338,28 @@ type Schedule struct {
 type Record struct {
 	Name string
 	Made bool // Sync has just made it
-	// Restored says that the record was older than what this client had seen of it, and that Sync has brought that back: the
-	// store went back in time. Other clients may know more.
+	// Restored says that the record was older than what this client had seen of it, and that Sync
+	// has brought that back. The store went back in time. Other clients may know more.
 	Restored  bool
 	Watermark int64 // every tick up to it is settled or open
 	Token     int64 // of the last grant
 	Open      []Open
 	Paused    *Pause // nil when it is not
-	// Revision is the newest that a Sync has brought, and Revised when it was brought first, after another or none, by
-	// the store's clock in microseconds.
+	// Revision is the newest that a Sync has brought, and Revised when it was brought first, after
+	// another or none, by the store's clock in microseconds.
 	Revision string
 	Revised  time.Time
-	// Schedules are those that were in force since the watermark, oldest first: the last is that of Revision. When there are
-	// more than MaxSchedules, the second oldest is dropped, so that the schedule in force at the watermark stays known while
-	// replicas that disagree start one after the other.
+	// Schedules are those that were in force since the watermark, oldest first: the last is that of
+	// Revision. When there are more than MaxSchedules, the second oldest is dropped. So the
+	// schedule in force at the watermark stays known while replicas that disagree start one after
+	// the other.
 	Schedules []Schedule
 
 	// Policy is the one in force.
 	Policy Policy
 
-	// Settled holds the last ticks that were settled, in that order, newest last: as many as the Policy keeps.
-	// Sync returns none, Inspect all.
+	// Settled holds the last ticks that were settled, in that order, newest last: as many as the
+	// Policy keeps. Sync returns none, Inspect all.
 	Settled []Settled
 }
 
@@ -359,8 +376,8 @@ type Settled struct {
 }
 
 const (
-	// Remembered is how many settled ticks of a name a store remembers one by one, at least: within so many, a
-	// repeated settle differs from a fenced one.
+	// Remembered is how many settled ticks of a name a store remembers one by one, at least. Within
+	// so many, a repeated settle differs from a fenced one.
 	Remembered = 16
 	// History is how many it keeps to be looked at, unless the [Policy] of the name says otherwise.
 	History = 128

@@ -9,9 +9,9 @@ import (
 // Summarizer is a [Store] that lists the names of its records, and returns summaries of many
 // records at once, without their histories. Like [Inspector], it changes nothing.
 type Summarizer interface {
-	// Names lists names that have a record, about count at a time, in no order. Give an empty cursor first and then the
-	// returned next, which is empty when there are no more. A name that has a record throughout is listed, perhaps
-	// twice.
+	// Names lists names that have a record, about count at a time, in no order. Give an empty
+	// cursor first and then the returned next, which is empty when there are no more. A name that
+	// has a record throughout is listed, perhaps twice.
 	Names(ctx context.Context, cursor string, count int) (names []string, next string, err error)
 	// Summarize returns a summary of each of the names, in their order: at most MaxSummaries.
 	Summarize(ctx context.Context, names []string) ([]Summary, error)
@@ -19,12 +19,13 @@ type Summarizer interface {
 
 // Summary is the short form of a record; the zero Record, but for its name, when there is none.
 type Summary struct {
-	// Record lacks the Policy, the Revision, and Revised. Of its Schedules it has only the last, with no Since. Of the settled ticks it
-	// has the newest, the newest that is no range, the newest that was granted and the newest that is
-	// [OutcomeSucceeded]: as far as they are among those that a store remembers, at least the last [Remembered], each
-	// once, newest last.
+	// Record lacks the Policy, the Revision, and Revised. Of its Schedules it has only the last,
+	// with no Since. Of the settled ticks it has the newest, the newest that is no range, the
+	// newest that was granted and the newest that is [OutcomeSucceeded]. They come from those that
+	// a store remembers, at least the last [Remembered]. Each is there once, newest last.
 	Record
-	// Newest are the outcomes of the last SummaryOutcomes ticks or ranges that were settled, newest last.
+	// Newest are the outcomes of the last SummaryOutcomes ticks or ranges that were settled, newest
+	// last.
 	Newest []Outcome
 }
 
@@ -35,7 +36,8 @@ const (
 	SummaryOutcomes = 12
 )
 
-// CheckNames returns every fault of the names that Summarize is given, joined; nil when there is none.
+// CheckNames returns every fault of the names that Summarize is given, joined; nil when there is
+// none.
 func CheckNames(names []string) error {
 	var faults []error
 	if len(names) > MaxSummaries {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// conn carries one client's connection. For each direction one goroutine reads and another delivers, so that latency
-// does not limit how much is under way.
+// conn carries one client's connection. For each direction one goroutine reads and another
+// delivers, so that latency does not limit how much is under way.
 type conn struct {
 	proxy *Proxy
 	ends  [directions]*net.TCPConn // by the direction that is read from it: the client, the server
@@ -40,7 +40,8 @@ func newConn(p *Proxy, client, server *net.TCPConn) *conn {
 
 func (c *conn) startLocked() {
 	for d := range Direction(directions) {
-		// With the sockets' own buffers this bounds what a partition holds, as the buffers of a network do.
+		// With the sockets' own buffers this bounds what a partition holds, as the buffers of a
+		// network do.
 		parcels := make(chan parcel, 64)
 		c.proxy.wg.Go(func() { c.receive(d, parcels) })
 		c.proxy.wg.Go(func() { c.deliver(d, parcels) })
@@ -69,8 +70,8 @@ func (c *conn) receive(d Direction, parcels chan<- parcel) {
 	}
 }
 
-// arrive counts bytes, and decides at once whether they are lost: a test that sees them, or the command in them, counted
-// knows what has become of them.
+// arrive counts bytes, and decides at once whether they are lost. A test that sees them counted, or
+// the command in them, then knows what became of them.
 func (c *conn) arrive(d Direction, n int) {
 	c.proxy.mu.Lock()
 	defer c.proxy.mu.Unlock()
@@ -150,7 +151,8 @@ func (c *conn) await(d Direction, read time.Time) fate {
 	}
 }
 
-// pass writes bytes to their target, up to a reply that is to be lost. It reports whether the connection goes on.
+// pass writes bytes to their target, up to a reply that is to be lost. It reports whether the
+// connection goes on.
 func (c *conn) pass(d Direction, p []byte) bool {
 	whole := len(p)
 	if d == Replies {
@@ -172,7 +174,8 @@ func (c *conn) pass(d Direction, p []byte) bool {
 // target is where the bytes of a direction go.
 func (c *conn) target(d Direction) *net.TCPConn { return c.ends[1-d] }
 
-// finish ends the stream to the target: nothing more will come. The other direction goes on until it has ended too.
+// finish ends the stream to the target: nothing more will come. The other direction goes on until
+// it has ended too.
 func (c *conn) finish(d Direction) {
 	_ = c.target(d).CloseWrite()
 	c.proxy.mu.Lock()
@@ -200,7 +203,8 @@ func (c *conn) close(hard bool) {
 	})
 }
 
-// resetEnds closes both ends so that their peers notice at once, and lose the bytes that were not sent yet.
+// resetEnds closes both ends so that their peers notice at once, and lose the bytes that were not
+// sent yet.
 func (c *conn) resetEnds() {
 	for _, end := range c.ends {
 		reset(end)

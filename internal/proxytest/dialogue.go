@@ -17,8 +17,9 @@ type dialogue struct {
 // outOfStep are the commands after which replies do not match commands one by one.
 var outOfStep = []string{"MONITOR", "PSUBSCRIBE", "PSYNC", "SSUBSCRIBE", "SUBSCRIBE", "SYNC"}
 
-// requests reads on in what the client sends. It returns the names of the commands that p completes, and how many of
-// them were sent while the client waited for nothing: those that began a round trip.
+// requests reads on in what the client sends. It returns the names of the commands that p
+// completes. It also returns how many of them began a round trip: they were sent while the client
+// waited for nothing.
 func (d *dialogue) requests(p []byte) (commands []string, roundTrips int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -33,8 +34,8 @@ func (d *dialogue) requests(p []byte) (commands []string, roundTrips int) {
 	return commands, roundTrips
 }
 
-// replies reads on in what the server sends, and stops before the first reply that loses picks by its command. It
-// returns how many bytes come before that: all of them when none is picked.
+// replies reads on in what the server sends, and stops before the first reply that loses picks by
+// its command. It returns how many bytes come before that: all of them when none is picked.
 func (d *dialogue) replies(p []byte, loses func(command string) bool) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -37,40 +37,43 @@ type line struct {
 // setUp are the commands by which clients prepare a connection.
 var setUp = []string{"AUTH", "CLIENT", "HELLO", "PING", "READONLY", "SELECT"}
 
-// Delay lets bytes arrive d after they were sent, in the directions given, or in both when none is. It is latency, not
-// bandwidth: bytes that are sent together arrive together. Bytes under way feel the change too; 0 ends it.
+// Delay lets bytes arrive d after they were sent, in the directions given, or in both when none is.
+// It is latency, not bandwidth: bytes that are sent together arrive together. Bytes under way feel
+// the change too; 0 ends it.
 func (p *Proxy) Delay(d time.Duration, in ...Direction) {
 	p.change(func(f *faults) { f.each(in, func(l *line) { l.delay = d }) })
 }
 
-// Partition holds bytes back, in the directions given, or in both when none is: the peer receives nothing, not even that
-// the other end has closed. [Proxy.Heal] delivers them all, late, as TCP does when a partition ends before either end
-// gives up; so a command whose sender has long gone may still be executed.
+// Partition holds bytes back, in the directions given, or in both when none is: the peer receives
+// nothing, not even that the other end has closed. [Proxy.Heal] delivers them all, late, as TCP
+// does when a partition ends before either end gives up. So a command whose sender has long gone
+// may still be executed.
 func (p *Proxy) Partition(in ...Direction) {
 	p.change(func(f *faults) { f.each(in, func(l *line) { l.hold, l.swallow = true, false }) })
 }
 
-// Blackhole swallows bytes for good, in the directions given, or in both when none is, while connections stay open.
-// No network delivers a stream with a hole in it, so a connection that has lost bytes loses all that follow, and
-// [Proxy.Heal] resets it.
+// Blackhole swallows bytes for good, in the directions given, or in both when none is, while
+// connections stay open. No network delivers a stream with a hole in it, so a connection that has
+// lost bytes loses all that follow, and [Proxy.Heal] resets it.
 func (p *Proxy) Blackhole(in ...Direction) {
 	p.change(func(f *faults) { f.each(in, func(l *line) { l.hold, l.swallow = false, true }) })
 }
 
-// Cut resets all connections, and new ones as soon as they are accepted, until [Proxy.Heal]. When it returns, none of
-// the connections passes anything more.
+// Cut resets all connections, and new ones as soon as they are accepted, until [Proxy.Heal]. When
+// it returns, none of the connections passes anything more.
 func (p *Proxy) Cut() {
 	p.change(func(f *faults) { f.cut = true })
 	p.resetConns(func(*conn) bool { return true })
 }
 
-// LoseReplies loses the next n replies: the server executes the command, and its client sees the connection close
-// instead of the answer. With names of commands, only replies to these count; without, replies to any command but those
-// that set a connection up (AUTH, CLIENT, HELLO, PING, READONLY, SELECT). Each lost reply takes with it the others of
-// its connection that come later. A new call replaces the last one; 0 ends it.
+// LoseReplies loses the next n replies: the server executes the command, and its client sees the
+// connection close instead of the answer. With names of commands, only replies to these count.
+// Without, replies to any command count but those that set a connection up (AUTH, CLIENT, HELLO,
+// PING, READONLY, SELECT). Each lost reply takes with it the others of its connection that come
+// later. A new call replaces the last one; 0 ends it.
 //
-// Replies are matched to commands by their order, so those on a connection that has subscribed, or that uses MONITOR
-// or CLIENT REPLY, are never lost.
+// Replies are matched to commands by their order, so those on a connection that has subscribed, or
+// that uses MONITOR or CLIENT REPLY, are never lost.
 func (p *Proxy) LoseReplies(n int, commands ...string) {
 	names := make([]string, len(commands))
 	for i, c := range commands {
@@ -79,7 +82,8 @@ func (p *Proxy) LoseReplies(n int, commands ...string) {
 	p.change(func(f *faults) { f.lose, f.loseOf = n, names })
 }
 
-// Heal ends every fault. Bytes that were held or delayed are delivered at once; connections that have lost bytes are reset.
+// Heal ends every fault. Bytes that were held or delayed are delivered at once; connections that
+// have lost bytes are reset.
 func (p *Proxy) Heal() {
 	p.change(func(f *faults) { *f = faults{changed: f.changed} })
 	p.resetConns(func(c *conn) bool { return c.holed[Requests] || c.holed[Replies] })

@@ -1,9 +1,10 @@
-// Package proxytest is a TCP proxy between a client and a Redis server, for tests: it delays, holds, swallows and cuts
-// what passes, loses replies, and counts the commands.
+// Package proxytest is a TCP proxy between a client and a Redis server, for tests. It delays,
+// holds, swallows and cuts what passes, loses replies, and counts the commands.
 //
-// It does to a connection what a network does, with two differences. A connection is always accepted, because that is
-// the kernel's work, not the proxy's; one that cannot be carried on is reset at once. And a fault takes effect on bytes
-// that the proxy has not passed on yet, so bytes that were on their way when the fault began may still arrive.
+// It does to a connection what a network does, with two differences. A connection is always
+// accepted, because that is the kernel's work, not the proxy's; one that cannot be carried on is
+// reset at once. And a fault takes effect on bytes that the proxy has not passed on yet. Bytes that
+// were on their way when the fault began may still arrive.
 package proxytest
 
 import (
@@ -13,8 +14,8 @@ import (
 	"testing"
 )
 
-// Proxy listens on a loopback address and carries each connection to one upstream address. It starts healthy. All
-// methods are safe for concurrent use.
+// Proxy listens on a loopback address and carries each connection to one upstream address. It
+// starts healthy. All methods are safe for concurrent use.
 type Proxy struct {
 	upstream string
 	listener net.Listener
@@ -28,8 +29,8 @@ type Proxy struct {
 	counts counts
 }
 
-// New starts a proxy in front of upstream, host:port, which need not answer yet. It ends, with all its connections, at
-// the end of t.
+// New starts a proxy in front of upstream, host:port, which need not answer yet. It ends, with all
+// its connections, at the end of t.
 func New(t testing.TB, upstream string) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -80,7 +80,8 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 	return a
 }
 
-// mayEnd reports whether a claim may treat an entry that ran out, or was released, as ended: see [protocol.Claim].
+// mayEnd reports whether a claim may treat an entry that ran out, or was released, as ended: see
+// [protocol.Claim].
 func mayEnd(c protocol.Claim, e Entry, at *Moment) bool {
 	return e.Released || !late(c.TakeoverUntil, at)
 }
@@ -206,8 +207,8 @@ func granted(e Entry, at *Moment) protocol.Answer {
 	}
 }
 
-// sweep settles ticks that are over and in nobody's way: those that ran out and may not be granted again, and those that are free and
-// has to make room.
+// sweep settles ticks that are over. They are those that ran out and may
+// not be granted again, and free ones that have to make room.
 func (r *Record) sweep(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
 		if e.Tick == 0 || e.waits() || at.holds(e.Token, e.Ends) || !mayEnd(c, e, at) {
@@ -240,7 +241,8 @@ func (r *Record) replace(n int64) {
 	}
 }
 
-// makeRoom settles what waits, to let a newer tick take its place. In a queue none can take that of a tick with a payload.
+// makeRoom settles what waits, to let a newer tick take its place. In a queue none can take that of
+// a tick with a payload.
 func (r *Record) makeRoom(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
 		if !e.waits() || e.Payload != "" && c.Overlap == protocol.OverlapQueue {

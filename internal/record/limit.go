@@ -9,12 +9,13 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Limit is what was taken of the limit of a name: of a bucket and of a window, of which a name has one as a rule. The zero
-// value has everything left.
+// Limit has the use of the limit of a name: of a bucket and of a window. As a rule a name has one
+// of them. The zero value has everything left.
 type Limit struct {
 	// Full is when the bucket is full again (the generic cell rate algorithm, ITU-T I.371).
 	Full time.Time
-	// Slots are the units of the window, oldest first. The time of each is one before which its units were taken.
+	// Slots are the units of the window, oldest first. The time of each is one before which its
+	// units were taken.
 	Slots []Slot
 	// Done are the last batches that took something: a repeated one is answered as before.
 	Done []Batch
@@ -37,14 +38,15 @@ type Batch struct {
 const (
 	// MaxBatch is how many requests a batch may have.
 	MaxBatch = 64
-	// maxDone is how many batches are remembered. One that is older and comes again takes its units again.
+	// maxDone is how many batches are remembered. One that is older and comes again takes its units
+	// again.
 	maxDone = 16
 	// keepLimit is for how long the value of a limit is kept at least.
 	keepLimit = time.Minute
 )
 
-// Take answers a batch of valid requests, one after the other. It is at most ahead before the store carries it out, or a
-// window refuses it, and then it has to be decided again.
+// Take answers a batch of valid requests, one after the other. It is at most ahead before the store
+// carries it out, or a window refuses it, and then it has to be decided again.
 func (l *Limit) Take(id string, list []protocol.Take, ahead time.Duration, at *Moment) []protocol.Taken {
 	l.keep = keepLimit
 	answers := make([]protocol.Taken, len(list))
@@ -91,7 +93,8 @@ type view struct {
 
 func (l *Limit) bucket(b protocol.Limit, at *Moment) view {
 	size := b.Time(b.Burst)
-	// No more can be used up than all of it: the store's clock may have been set back, or the limit changed.
+	// No more can be used up than all of it: the store's clock may have been set back, or the limit
+	// changed.
 	if latest := at.now.Add(size); l.Full.After(latest) {
 		l.Full = latest
 	}
@@ -177,7 +180,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Restore brings back what a store has lost that went back in time, or was emptied, as far as known knows it.
+// Restore brings back what a store has lost that went back in time, or was emptied, as far as known
+// knows it.
 func (l *Limit) Restore(known *Limit) {
 	l.Full = later(l.Full, known.Full)
 	for _, s := range known.Slots {

@@ -8,7 +8,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Gone is a grant that has ended by itself, or by force, or that was given back when the store had forgotten it.
+// Gone is a grant that has ended by itself, or by force, or that was given back when the store had
+// forgotten it.
 type Gone struct {
 	Token    int64
 	Released bool
@@ -111,7 +112,8 @@ func (l *Lock) gone(token int64) int {
 	return slices.IndexFunc(l.Gone, func(g Gone) bool { return g.Token == token })
 }
 
-// current finds the hold of g, and writes it back when it was forgotten and there is room; nil when g is not current.
+// current finds the hold of g, and writes it back when it was forgotten and there is room; nil when
+// g is not current.
 func (l *Lock) current(g protocol.LockGrant, at *Moment) *Hold {
 	l.Born = cmp.Or(l.Born, at.now.UnixMicro())
 	me := id(g.Holder, g.Request)
@@ -133,8 +135,9 @@ func (l *Lock) current(g protocol.LockGrant, at *Moment) *Hold {
 	return &l.Holds[i]
 }
 
-// makeRoom takes away holds that have run out, and then the grants before g, if that helps, for g to be written back: when it was
-// granted they can not have been held any more, or all is lost already and the higher token decides.
+// makeRoom makes room for g to be written back. It takes away holds that have run out, and then, if
+// that helps, the grants before g. When g was granted they cannot have been held any more, or all
+// is lost already and the higher token decides.
 func (l *Lock) makeRoom(g protocol.LockGrant, at *Moment) bool {
 	if !l.fits(g.Permits, g.Limit) {
 		l.sweep(at)

@@ -2,9 +2,10 @@ package record
 
 import "time"
 
-// Moment is the store's time at which a rule is applied. A store that applies the rules while nothing else can happen
-// (in a transaction, under a lock) makes one with its clock's time, and is done. One that decides first and changes later
-// uses what the Moment notes: for which times, and with which leases ended, the rule would have come to the same result.
+// Moment is the store's time at which a rule is applied. A store that applies the rules while
+// nothing else can happen (in a transaction, under a lock) makes one with its clock's time, and is
+// done. One that decides first and changes later uses the bounds that the Moment notes. They are
+// the times, and the leases ended, with which the rule would have come to the same result.
 type Moment struct {
 	now                 time.Time
 	notBefore, notAfter time.Time
@@ -15,7 +16,8 @@ type Moment struct {
 // At makes the moment at which the store's clock says now.
 func At(now time.Time) *Moment { return &Moment{now: now} }
 
-// Bounds returns the time within which the rules that were applied hold, inclusive. The zero time means no bound.
+// Bounds returns the time within which the rules that were applied hold, inclusive. The zero time
+// means no bound.
 func (m *Moment) Bounds() (notBefore, notAfter time.Time) { return m.notBefore, m.notAfter }
 
 // Ended returns the tokens of the leases that were taken to have ended.
@@ -51,8 +53,8 @@ func (m *Moment) reached(t time.Time) bool {
 // passed reports whether it is later than t.
 func (m *Moment) passed(t time.Time) bool { return m.reached(t.Add(1)) }
 
-// holds reports whether the lease with this token has not ended. A renewal can extend it meanwhile, so that it is the store
-// which knows that one has.
+// holds reports whether the lease with this token has not ended. A renewal can extend it meanwhile,
+// so that it is the store which knows that one has.
 func (m *Moment) holds(token int64, ends time.Time) bool {
 	if ends.After(m.now) {
 		m.until(ends.Add(-1))

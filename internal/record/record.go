@@ -1,9 +1,10 @@
-// Package record decides what a store answers: it is the state of one name as a value, with each verb of [protocol.Store],
-// [protocol.Controller] and [protocol.Locker] as a method.
+// Package record decides the answers of a store. It is the state of one name as a value, with each
+// verb of [protocol.Store], [protocol.Controller] and [protocol.Locker] as a method.
 //
-// A store that can change a value atomically (a transaction, a compare and swap, a lock) needs nothing else: it loads the
-// value, calls the method with its clock's time, and saves the value before it passes the answer on: see [Moment]. The value
-// is plain data, which encoding/json writes and reads. Package redislease does the same in scripts.
+// A store that can change a value atomically (a transaction, a compare and swap, a lock) needs
+// nothing else. It loads the value, calls the method with its clock's time, and saves the value.
+// Only then does it pass the answer on: see [Moment]. The value is plain data, which encoding/json
+// writes and reads. Package redislease does the same in scripts.
 package record
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Record is the record of one name. The zero value knows nothing. Callers do not look at the fields, which are
-// exported so that they can be stored, and call the methods one at a time.
+// Record is the record of one name. The zero value knows nothing. Callers do not look at the
+// fields, which are exported so that they can be stored, and call the methods one at a time.
 type Record struct {
 	Known     bool  // the watermark is
 	Watermark int64 // every tick up to it is settled or open
@@ -25,8 +26,8 @@ type Record struct {
 	Wait      bool      // a claim has to wait
 	Stop      Stop      // what has to make room
 	Cancels   []Cancel  `json:",omitempty"` // cancelled while they were held
-	// Exceptions are past the watermark, in order, and yet settled or open: see [protocol.Repairer]. What the watermark has passed
-	// since is dropped when it is convenient.
+	// Exceptions are past the watermark, in order, and yet settled or open: see
+	// [protocol.Repairer]. What the watermark has passed since is dropped when it is convenient.
 	Exceptions []int64 `json:",omitempty"`
 	Paused     *protocol.Pause
 	Revision   string
@@ -78,8 +79,8 @@ type Key struct {
 	Digest string // of the payload: see digest
 }
 
-// Gap holds the ticks after From up to To: of them a record that was lost, or went back in time, may have lost
-// grants, and their holders may write themselves back.
+// Gap holds the ticks after From up to To. A record that was lost, or went back in time, may have
+// lost grants of them, and their holders may write themselves back.
 type Gap struct{ From, To int64 }
 
 func (g Gap) has(tick int64) bool { return g.From < tick && tick <= g.To }
@@ -95,12 +96,12 @@ func inBounds(until time.Time, at *Moment) error {
 	return nil
 }
 
-// aheadBy is how far a clock may be ahead of the store's by which a lease was renewed: the nodes of a quorum are not
-// exactly together.
+// aheadBy is how far the clock by which a lease was renewed may be ahead of the store's. The nodes
+// of a quorum are not exactly together.
 const aheadBy = time.Second
 
-// restart has each lease start over that was renewed when the store's clock was ahead of what it is now: no more may be
-// left of a lease than its TTL.
+// restart starts each lease over that was renewed when the store's clock was ahead of now. No more
+// may remain of a lease than its TTL.
 func (r *Record) restart(at *Moment) {
 	for i := range r.Open {
 		if e := &r.Open[i]; !e.waits() && !e.Released && !at.reached(e.Ends.Add(-e.TTL-aheadBy)) {
@@ -136,7 +137,8 @@ func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 	r.restart(at)
 	made := !r.Known
 	if made {
-		// Holders that have written themselves back meanwhile (Gap.To) prove that at least so much was decided.
+		// Holders that have written themselves back meanwhile (Gap.To) prove that at least so much
+		// was decided.
 		r.Known, r.Watermark = true, max(y.Watermark, y.Known, r.Gap.To)
 		r.Gap.To = r.Watermark
 		r.Policy = y.Policy
@@ -220,7 +222,8 @@ func (e Entry) view(at *Moment) protocol.Open {
 
 func (e Entry) waits() bool { return e.Attempt == 0 }
 
-// learn takes in a watermark that a claimer knows: a record that is behind it has lost what happened in between.
+// learn takes in a watermark that a claimer knows: a record that is behind it has lost what
+// happened in between.
 func (r *Record) learn(known int64) {
 	if r.Watermark >= known {
 		return
@@ -237,8 +240,8 @@ func (r *Record) find(tick int64) int {
 
 func (r *Record) remove(i int) { r.Open = slices.Delete(r.Open, i, i+1) }
 
-// remember takes down that a tick was settled, by a request where no grant did. One that is not remembered any more
-// leaves the gap, so that a late request for it cannot pass for a lost grant.
+// remember takes down that a tick was settled, by a request where no grant did. One that is not
+// remembered any more leaves the gap, so that a late request for it cannot pass for a lost grant.
 func (r *Record) remember(s protocol.Settled, request string, at *Moment) protocol.Settled {
 	s.At = at.micro()
 	if s.From == 0 {
@@ -280,8 +283,8 @@ func (r *Record) skipped(tick int64, request string) *Settled {
 	return nil
 }
 
-// settledBy reports whether g has settled its tick, with the outcome where there is one. A tick that the store has settled when
-// its lease had run out, it has not.
+// settledBy reports whether g has settled its tick, with the outcome where there is one. A tick
+// that the store has settled when its lease had run out, it has not.
 func (r *Record) settledBy(g protocol.Grant, outcome protocol.Outcome) bool {
 	return slices.ContainsFunc(r.recent(), func(s Settled) bool {
 		return s.Tick == g.Tick && s.Token == g.Token && !protocol.OfStore(s.Note) && (outcome == "" || s.Outcome == outcome)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Restore brings back what the store has lost, or what a snapshot has brought back from the past, as far as known knows it:
-// the same record, as it was seen before. older says that the store went back: then all of known is brought back. Else only
-// what can never change again is: a tick whose very grant was settled is not open. It reports whether there was anything to
-// bring back.
+// Restore brings back the ticks that the store has lost, or that a snapshot from the past lacks. It
+// takes them from known: the same record, as it was seen before. older says that the store went
+// back: then all of known is brought back. Else only what can never change again is: a tick whose
+// very grant was settled is not open. It reports whether there was anything to bring back.
 func (r *Record) Restore(known *Record, older bool, now time.Time) bool {
 	if older {
 		r.bringBack(known, now)
@@ -34,8 +34,9 @@ func (r *Record) Restore(known *Record, older bool, now time.Time) bool {
 	return restored
 }
 
-// bringBack sets r to the known record, and keeps the later ticks of r. Others may have decided those since the store went
-// back: a version by a clock that is behind does not show it. A watermark in the future was brought back since, however.
+// bringBack sets r to the known record, and keeps the later ticks of r. Others may have decided
+// those since the store went back: a version by a clock that is behind does not show it. A
+// watermark in the future was brought back since, however.
 func (r *Record) bringBack(known *Record, now time.Time) {
 	present, newest := *r, max(known.Watermark, known.triggered())
 	*r = *known

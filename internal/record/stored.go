@@ -7,10 +7,11 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Stored turns the record into what Decode makes of its encoding, but for the ends of leases: the record was encoded with
-// guessed, and the change that wrote the value has stamp. What Decode returned, or Stored returned true for, may have been
-// changed in between by the rules and by Recall, but not by Restore. It reports false when Decode has to be called; then
-// the record is of no more use.
+// Stored turns the record into what Decode makes of its encoding, but for the ends of leases. The
+// record was encoded with guessed, and the change that wrote the value has stamp. What Decode
+// returned, or Stored returned true for, may have been changed in between by the rules and by
+// Recall, but not by Restore. It reports false when Decode has to be called; then the record is of
+// no more use.
 func (r *Record) Stored(name string, guessed, stamp int64) bool {
 	if r.recalled {
 		return false

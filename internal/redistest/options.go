@@ -22,8 +22,8 @@ type options struct {
 	clock    bool
 }
 
-// WithAOF makes the server durable: each write is on disk before it is acknowledged, so [Server.Restart] brings
-// everything back.
+// WithAOF makes the server durable: each write is on disk before it is acknowledged, so
+// [Server.Restart] brings everything back.
 func WithAOF() Option {
 	return func(o *options) {
 		WithConf("appendonly", "yes")(o)
@@ -31,9 +31,10 @@ func WithAOF() Option {
 	}
 }
 
-// WithConf adds a line to redis.conf, such as WithConf("maxmemory", "4mb") or WithConf("user", "alice", "on", ">secret",
-// "~*", "+@all"). Each value is quoted, so it may hold any bytes. Later lines win over earlier ones, except for where
-// the server listens and keeps its files, which this package decides.
+// WithConf adds a line to redis.conf, such as WithConf("maxmemory", "4mb") or WithConf("user",
+// "alice", "on", ">secret", "~*", "+@all"). Each value is quoted, so it may hold any bytes. Later
+// lines win over earlier ones, except for where the server listens and keeps its files, which this
+// package decides.
 func WithConf(key string, values ...string) Option {
 	return func(o *options) {
 		if strings.EqualFold(key, "requirepass") && len(values) == 1 {
@@ -93,8 +94,9 @@ func quote(s string) string {
 	return b.String()
 }
 
-// freePort returns a port below those that the kernel hands out to outgoing connections: while a server is killed, one
-// of them could take its port, and a client that dials it again and again could even connect to itself.
+// freePort returns a port below those that the kernel hands out to outgoing connections. While a
+// server is killed, one of them could take its port. A client that dials it again and again could
+// even connect to itself.
 func freePort(t testing.TB) int {
 	t.Helper()
 	const lowest, past = 10000, 32768

@@ -29,8 +29,8 @@ type process struct {
 	dir string
 }
 
-// launch starts redis-server in dir, which holds its redis.conf, with further arguments and that environment, nil
-// for that of this process, and returns when it answers.
+// launch starts redis-server in dir, which holds its redis.conf, with further arguments and that
+// environment, nil for that of this process, and returns when it answers.
 func launch(binary, dir string, env []string, args ...string) (*process, error) {
 	log, err := os.OpenFile(filepath.Join(dir, logName), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -52,8 +52,8 @@ func launch(binary, dir string, env []string, args ...string) (*process, error) 
 	return p, nil
 }
 
-// awaitAnswer asks over the unix socket: it is in a directory that nobody else has, while a server that answers on the
-// port may be another one that was faster to take it.
+// awaitAnswer asks over the unix socket, which is in a directory of this server alone. A server
+// that answers on the port may be another one that was faster to take it.
 func (p *process) awaitAnswer() error {
 	socket := filepath.Join(p.dir, socketName)
 	bound := time.After(answerBound)

@@ -1,11 +1,12 @@
-// Package redistest runs a real redis-server for a test, and does to it what operations and accidents do: freeze it,
-// kill it, start it again, empty it.
+// Package redistest runs a real redis-server for a test. It does to it what operations and
+// accidents do: freeze it, kill it, start it again, empty it.
 //
-// Every [Server] is a process of its own, with a directory and a port of its own on the loopback address. Starting one
-// takes some milliseconds, so a test that needs Redis starts one and shares it with nobody. It ends with the test, or,
-// on Linux, with the test process, however that ends.
+// Every [Server] is a process of its own, with a directory and a port of its own on the loopback
+// address. Starting one takes some milliseconds, so a test that needs Redis starts one and shares
+// it with nobody. It ends with the test, or, on Linux, with the test process, however that ends.
 //
-// A test that needs Redis fails where there is no redis-server. It never skips: a suite that skips its proofs is green.
+// A test that needs Redis fails where there is no redis-server. It never skips: a suite that skips
+// its proofs is green.
 package redistest
 
 import (
@@ -25,13 +26,14 @@ import (
 
 const (
 	host = "127.0.0.1"
-	// admin is a user, and its password, that every server has besides those of the test: whatever the test does to
-	// the default user, this package and Client can still look inside.
+	// admin is a user, and its password, that every server has besides those of the test. Whatever
+	// the test does to the default user, this package and Client can still look inside.
 	admin = "redistest"
 )
 
-// Server is a redis-server process. Its methods are safe for concurrent use; where one cannot do its work it ends the
-// test with Fatal, so a goroutine that is not the test's own only marks the test as failed and ends itself.
+// Server is a redis-server process. Its methods are safe for concurrent use. A method that fails
+// ends the test with Fatal. So in another goroutine than the test's own it only makes the test
+// fail, and ends that goroutine.
 type Server struct {
 	t        testing.TB
 	binary   string
@@ -46,8 +48,9 @@ type Server struct {
 	frozen bool
 }
 
-// Start starts a redis-server that persists nothing and returns when it answers. The server is killed and its directory
-// removed at the end of the test. A server that ended by itself meanwhile fails the test, with the end of its log.
+// Start starts a redis-server that persists nothing and returns when it answers. The server is
+// killed and its directory removed at the end of the test. A server that ended by itself meanwhile
+// fails the test, with the end of its log.
 func Start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
@@ -84,7 +87,8 @@ func Start(t testing.TB, opts ...Option) *Server {
 // Addr returns host:port. It stays the same for the life of the Server, restarts included.
 func (s *Server) Addr() string { return net.JoinHostPort(host, strconv.Itoa(s.port)) }
 
-// URL returns a redis:// URL of database 0 for the default user, with the password that WithConf("requirepass", …) set.
+// URL returns a redis:// URL of database 0 for the default user, with the password that
+// WithConf("requirepass", …) set.
 func (s *Server) URL() string {
 	u := url.URL{Scheme: "redis", Host: s.Addr(), Path: "/0"}
 	if s.password != "" {
@@ -93,8 +97,8 @@ func (s *Server) URL() string {
 	return u.String()
 }
 
-// Client returns a client to look inside with, which may do everything whatever users the test has set up. It does not
-// retry, and is closed at the end of t.
+// Client returns a client to look inside with, which may do everything whatever users the test has
+// set up. It does not retry, and is closed at the end of t.
 func (s *Server) Client(t testing.TB) *redis.Client {
 	c := redis.NewClient(&redis.Options{
 		Addr:                     s.Addr(),
@@ -109,8 +113,8 @@ func (s *Server) Client(t testing.TB) *redis.Client {
 	return c
 }
 
-// Freeze stops the process, as SIGSTOP does: it keeps its connections and answers nothing until [Server.Thaw]. It
-// returns when the process stands still; a frozen one stays so.
+// Freeze stops the process, as SIGSTOP does: it keeps its connections and answers nothing until
+// [Server.Thaw]. It returns when the process stands still; a frozen one stays so.
 func (s *Server) Freeze() {
 	s.t.Helper()
 	s.mu.Lock()
@@ -125,7 +129,8 @@ func (s *Server) Freeze() {
 	s.frozen = true
 }
 
-// Thaw lets a frozen process go on, with what its sockets have received meanwhile. One that is not frozen runs on.
+// Thaw lets a frozen process go on, with what its sockets have received meanwhile. One that is not
+// frozen runs on.
 func (s *Server) Thaw() {
 	s.t.Helper()
 	s.mu.Lock()
@@ -137,16 +142,17 @@ func (s *Server) Thaw() {
 	s.frozen = false
 }
 
-// Kill kills the process, as SIGKILL does, frozen or not, and returns when it is gone. Connections to its port are
-// refused until [Server.Restart]. A killed server stays killed.
+// Kill kills the process, as SIGKILL does, frozen or not, and returns when it is gone. Connections
+// to its port are refused until [Server.Restart]. A killed server stays killed.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.killLocked()
 }
 
-// Restart kills the process if there is one and starts another on the same port and directory. It returns when that one
-// answers: with everything it had acknowledged under [WithAOF], and empty otherwise.
+// Restart kills the process if there is one and starts another on the same port and directory. It
+// returns when that one answers: with everything it had acknowledged under [WithAOF], and empty
+// otherwise.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.mu.Lock()

@@ -1,5 +1,6 @@
-// Command sbom prints what a Go program was built from, as a CycloneDX bill of materials: the modules that are linked into it,
-// with their versions and hashes, as the go command has recorded them in the program. Equal programs have equal bills.
+// Command sbom prints what a Go program was built from, as a CycloneDX bill of materials. It lists
+// the linked modules, with versions and hashes, as the go command has recorded them in the program.
+// Equal programs have equal bills.
 //
 //	go run ./internal/sbom bin/worker v0.1.0
 package main

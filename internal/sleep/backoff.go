@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// Backoff returns how long to wait before another try after so many failures in a row. It doubles from least to most,
-// less a random half, so that those that failed together do not try together. least must be above 0.
+// Backoff returns how long to wait before another try after so many failures in a row. It doubles
+// from least to most, less a random half, so that those that failed together do not try together.
+// least must be above 0.
 func Backoff(failures int, least, most time.Duration) time.Duration {
 	d := doubled(failures, least, most)
 	return d/2 + rand.N(d/2+1)
 }
 
-// Scatter returns a wait for one of several that disturb each other: any from 0 to the same bound, so that one of them is
-// alone soon.
+// Scatter returns a wait for one of several that disturb each other. It is any from 0 to the same
+// bound, so that one of them is alone soon.
 func Scatter(conflicts int, least, most time.Duration) time.Duration {
 	return rand.N(doubled(conflicts, least, most) + 1)
 }

@@ -1,5 +1,6 @@
-// Package steady reads this process's clock. It never steps and, on Linux, counts the time that the machine was
-// suspended: time.Time's monotonic part stands still meanwhile, and the clocks of other machines do not.
+// Package steady reads this process's clock. It never steps and, on Linux, counts the time that the
+// machine was suspended. time.Time's monotonic part stands still meanwhile, and the clocks of other
+// machines do not.
 package steady
 
 import (
@@ -12,8 +13,9 @@ var start = time.Now()
 // suspended is a variable so that tests can suspend the machine.
 var suspended = sleptUntil
 
-// Suspended returns for how long the machine has been suspended from the start of this process until t, a reading of the
-// local clock with its monotonic part. It is 0 on systems other than Linux.
+// Suspended returns for how long the machine has been suspended from the start of this process
+// until t. t is a reading of the local clock with its monotonic part. It is 0 on systems other than
+// Linux.
 func Suspended(t time.Time) time.Duration { return suspended(t) }
 
 // ReplaceSuspended makes f answer for Suspended until restore is called. It is for tests.
@@ -41,8 +43,8 @@ func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
 // Until returns the time from i to a later instant.
 func (i Instant) Until(later Instant) time.Duration { return time.Duration(later - i) }
 
-// Time converts i to a reading of the local clock. Both come from one reading, so that being frozen meanwhile cannot make
-// the result late.
+// Time converts i to a reading of the local clock. Both come from one reading, so that being frozen
+// meanwhile cannot make the result late.
 func (i Instant) Time() time.Time {
 	t := time.Now()
 	return t.Add(Of(t).Until(i))

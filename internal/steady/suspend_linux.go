@@ -16,18 +16,20 @@ var slept struct {
 	mu sync.Mutex // held while total is being found
 }
 
-// tolerance is how far the wall clock may have moved against the monotonic clock before sleptUntil asks the kernel, and
-// too short to be a suspension: two clocks cannot be read at once.
+// tolerance is how far the wall clock may have moved against the monotonic clock before sleptUntil
+// asks the kernel. It is too short to be a suspension: two clocks cannot be read at once.
 const tolerance = 2 * time.Millisecond
 
-// sleptUntil returns for how long the machine has been suspended since the process started. Asking the kernel costs two
-// system calls, too much to do it at each reading of the clock. But when a suspension ends, the kernel moves the wall
-// clock too, so it is enough to ask when that has moved against the monotonic clock, for whatever reason.
+// sleptUntil returns for how long the machine has been suspended since the process started. Asking
+// the kernel costs two system calls, too much to do it at each reading of the clock. But when a
+// suspension ends, the kernel moves the wall clock too. So it is enough to ask when that has moved
+// against the monotonic clock, for whatever reason.
 func sleptUntil(t time.Time) time.Duration {
 	apart := t.UnixNano() - int64(t.Sub(start))
 	if moved := time.Duration(apart - slept.apart.Load()); moved < -tolerance || moved > tolerance {
 		slept.mu.Lock()
-		// Only a longer suspension than before is news: a process frozen between two system calls finds too little.
+		// Only a longer suspension than before is news: a process frozen between two system calls
+		// finds too little.
 		if total := int64(bootAhead() - bootAheadAtStart); total > slept.total.Load()+int64(tolerance) {
 			slept.total.Store(total)
 		}
@@ -37,11 +39,12 @@ func sleptUntil(t time.Time) time.Duration {
 	return time.Duration(slept.total.Load())
 }
 
-// bootAheadAtStart is not 0 after a suspension, nor where a container has clocks of its own. The best of some readings.
+// bootAheadAtStart is not 0 after a suspension, nor where a container has clocks of its own. The
+// best of some readings.
 var bootAheadAtStart = max(bootAhead(), bootAhead(), bootAhead())
 
-// bootAhead returns how far CLOCK_BOOTTIME, which counts on while the machine is suspended, is ahead of CLOCK_MONOTONIC,
-// which Go's time is read from and which stands still.
+// bootAhead returns how far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC. The first counts on while
+// the machine is suspended; the second, from which Go's time is read, stands still.
 func bootAhead() time.Duration {
 	const monotonic, boottime = 1, 7
 	var m, b syscall.Timespec

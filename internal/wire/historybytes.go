@@ -6,8 +6,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// outcomeOverhead is how many bytes an outcome takes in a store besides its note, at most: its id, its time, its outcome and
-// its holder, of which the names have up to 64 and 128 bytes.
+// outcomeOverhead is how many bytes an outcome takes in a store besides its note, at most. They are
+// its id, its time, its outcome and its holder; the names have up to 64 and 128 bytes.
 const outcomeOverhead = 384
 
 // NoteLimit is how long the note of an outcome of the job may be, in bytes.

@@ -1,5 +1,5 @@
-// Command words counts, in the comments of this repository's Go files, the words that readers stumble over, and fails
-// when there are more of a kind than its limit allows.
+// Command words counts, in the comments of this repository's Go files, the words that readers
+// stumble over. It fails when there are more of a kind than its limit allows.
 //
 //	scripts/words.sh          # all of the repository
 //	scripts/words.sh -each    # and each package with its worst lines

@@ -19,7 +19,7 @@ const (
 	// supervisor has done so, unless it is frozen.
 	backupDelay = 50 * time.Millisecond
 	// backupLimit is how late the worker may do that without a look at the group. A worker that
-	// comes later may have been frozen itself: the end of the run may be waiting in the socket, and
+	// comes later may have been frozen itself. The end of the run may be waiting in the socket, and
 	// the group's number may be taken again.
 	backupLimit = 250 * time.Millisecond
 	// reportTimeout is how long the worker waits for the report of an overdue end before it kills

@@ -13,7 +13,7 @@ import (
 // Command is a program with its arguments and its surroundings.
 type Command struct {
 	// Args is the program and its arguments. A program without a slash is looked up in the PATH of
-	// the command's own environment, where only absolute directories count; one with a slash is
+	// the command's own environment, where only absolute directories count. One with a slash is
 	// relative to Dir. No shell reads it.
 	Args []string
 	// Dir is the working directory, relative to the worker's; empty means the worker's. It need not

@@ -193,9 +193,9 @@ func (c *connection) handle(report protocol.Report) {
 	}
 }
 
-// cleanUp kills what a supervisor process may have left, once its connection has ended: first the
-// groups of its runs, of which the kernel has killed the leaders only, then all processes with its
-// tags.
+// cleanUp kills what a supervisor process may have left, once its connection has ended. First it
+// kills the groups of its runs, of which the kernel has killed the leaders only. Then it kills all
+// processes with its tags.
 func (c *connection) cleanUp() {
 	c.mu.Lock()
 	c.lost = true

@@ -4,8 +4,8 @@
 // A handler cannot keep its lease's deadline by itself. A worker that is killed leaves its children
 // behind, and one that is frozen lets them run on while another replica is granted the tick. So no
 // command is a child of the worker: all are children of its supervisor. That is one process,
-// started at the worker's first run, in a session of its own, joined to the worker by a socket pair
-// and to nothing else.
+// started at the worker's first run, in a session of its own. Only a socket pair joins it to the
+// worker.
 //
 //	worker                            supervisor                           command
 //	  ├─ start(args, env, deadline) ────►│ refused when the deadline is past
@@ -28,13 +28,13 @@
 // earlier.
 //
 // An extension moves the deadline of a run that still lives; for any other run it means nothing. A
-// run that is not extended gets SIGTERM before its deadline, by its kill grace or by an eighth of
-// the time between the last extension and the deadline, whichever is shorter: a long grace must not
-// end runs at each short absence of Redis, nor may it move the deadline. At the deadline its whole
-// process group is killed. A run that got SIGTERM and is then extended goes on if its command
-// ignored the signal. Its error matches [jobs.ErrLeaseEnding] all the same, for exit code 0 may
-// mean that the command had done its work or that it obeyed the signal; so the tick is left for
-// another attempt.
+// run that is not extended gets SIGTERM before its deadline, by the shorter of two times. One is
+// its kill grace; the other is an eighth of the time between the last extension and the deadline. A
+// long grace must not end runs at each short absence of Redis, nor may it move the deadline. At the
+// deadline its whole process group is killed. A run that got SIGTERM and is then extended goes on
+// if its command ignored the signal. Its error matches [jobs.ErrLeaseEnding] all the same. Exit
+// code 0 may mean that the command had done its work or that it obeyed the signal; so the tick is
+// left for another attempt.
 //
 // When the handler's context ends, the supervisor stops the run: SIGTERM, then SIGKILL after the
 // kill grace or at the deadline, whichever comes first. There is no grace if the lease is no longer
@@ -43,8 +43,8 @@
 // # The end of a run
 //
 // A run is over when its main process, the group leader, has ended. The supervisor then kills the
-// rest of the group. It also kills processes that moved to a group or session of their own: it is a
-// subreaper, so they become its children as soon as their parents have ended, and the variable
+// rest of the group. It also kills processes that moved to a group or session of their own. It is a
+// subreaper, so they become its children as soon as their parents have ended. The variable
 // SOLOTICK_SUPERVISED_RUN in their environment is the tag of their run. The handler returns after
 // all that, so a command leaves nothing in the background that outlives the lease. One exception: a
 // process that hides the variable is killed when every run that could have started it is over.
@@ -52,7 +52,7 @@
 // # Output
 //
 // The supervisor reads both streams at all times, whether or not the worker reads its reports. It
-// keeps the last 20 lines, at most 4 KiB, for the error of a run that fails, and passes every line
+// keeps the last 20 lines, at most 4 KiB, for the error of a run that fails. It passes every line
 // on to the worker's logger. If the worker is too slow, lines are dropped and counted; ends of runs
 // never are.
 //
@@ -82,7 +82,7 @@
 // # Limits
 //
 //   - A group leader that changes its credentials (sudo, setuid programs) loses the parent-death
-//     signal, and only a supervisor with the permission to signal it can kill it.
+//     signal. Only a supervisor with the permission to signal it can kill it.
 //   - A process that leaves its group and clears or overwrites its environment cannot be
 //     distinguished from that of another run. It may live until every run that was already there
 //     when it started has ended.

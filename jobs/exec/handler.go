@@ -12,7 +12,7 @@ import (
 )
 
 // New returns a handler that runs c once for each tick, under the supervisor. It succeeds when the
-// command ends by itself with exit code 0; every other error is an [*ExitError], except one of an
+// command ends by itself with exit code 0. Every other error is an [*ExitError], except one of an
 // invalid command or a run without a lease. It returns when no process of the run lives: neither
 // the command nor what it has started.
 //

@@ -55,8 +55,8 @@ func (s *startedProcesses) reapOthers() {
 	}
 }
 
-// ReapOrphans reaps, until ctx ends, processes whose parents have died and that came to this one
-// for that: the supervisor reaps what commands leave behind, but it may be killed itself. It does
+// ReapOrphans reaps, until ctx ends, processes whose parents have died and that became children of
+// this one. The supervisor reaps what commands leave behind, but it may be killed itself. It does
 // nothing unless this process is one that orphans come to: the first of a container or another PID
 // namespace, or a subreaper. It takes the exit status of every child that this package has not
 // started, so it is for programs that start processes in no other way.

@@ -36,7 +36,7 @@ type Option func(*Supervisor)
 // WithLogger logs each line that a command writes, at level info, with the message "output" and the
 // attributes job, tick, stream (stdout or stderr) and line. A line is cut after 8 KiB. Of one run
 // 1,000 lines are logged, and then 100 a second. Further lines are dropped, and so are lines that
-// logger is too slow for: "output dropped" counts them, before the next line that is logged and at
+// logger is too slow for. "output dropped" counts them, before the next line that is logged and at
 // the end of the run. A logger that blocks delays the end of a run by a second at most. The error
 // of a run has the last lines that the command wrote, whether or not they were logged. Without this
 // option, or with a nil logger, output is kept for errors only.
@@ -58,9 +58,9 @@ func NewSupervisor(args []string, options ...Option) *Supervisor {
 
 // SupervisorMain is all that a supervisor process does. It serves the worker that started the
 // process (see [NewSupervisor]) until that worker is gone or closes its [Supervisor]. Then it kills
-// every command that it has started and returns the exit code of the process: 0, or 1 if a command
-// did not die or the supervisor could not begin, which it explains on standard error. It changes
-// the whole process, so call it in place of everything else.
+// every command that it has started and returns the exit code of the process. It is 0, or 1 if a
+// command did not die or the supervisor could not begin, which it explains on standard error. It
+// changes the whole process, so call it in place of everything else.
 func SupervisorMain() int { return supervisor.Main() }
 
 // Close ends the supervisor process, which kills every command that still runs, and waits for it,

@@ -1,12 +1,11 @@
 // Package http is the kind of job that makes one HTTP request.
 //
-// The request carries the tick's identity as Idempotency-Key, the same for every attempt, and these
-// headers: Solotick-Namespace, Solotick-Job, Solotick-Tick (RFC 3339 with milliseconds, UTC),
+// The request carries the tick's identity as Idempotency-Key, the same for every attempt. Further
+// headers are Solotick-Namespace, Solotick-Job, Solotick-Tick (RFC 3339 with milliseconds, UTC),
 // Solotick-Fencing-Token, Solotick-Attempt and Solotick-Replica. The payload of a trigger is the
 // body of a POST, PUT or PATCH for which [Call] has none, and else the header Solotick-Payload, in
-// base64. A service that must not do the
-// work twice keeps the key; one that must not be written to by a holder that was taken over keeps
-// the highest token of each job, and refuses lower ones.
+// base64. A service that must not do the work twice keeps the key. One that must refuse a holder
+// that was taken over keeps the highest token of each job, and refuses lower ones.
 //
 // # Outcome
 //
@@ -36,7 +35,7 @@
 // # Redirects
 //
 // Redirects are followed for GET and HEAD only, at most 10 times, and never to another host, port
-// or scheme: the headers may hold secrets that are not meant for others. Any other redirect is the
+// or scheme. The headers may hold secrets that are not meant for others. Any other redirect is the
 // response itself, so it fails the run unless Success has its status.
 //
 // # Sent once

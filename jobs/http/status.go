@@ -74,7 +74,7 @@ func retryable(code int) bool {
 }
 
 // askedWait reads Retry-After. A date in it is compared with that of the response, which the same
-// clock has written; without one it says nothing, for the clock here may differ from the server's.
+// clock has written. Without one it is ignored, for the clock here may differ from the server's.
 func askedWait(header nethttp.Header) time.Duration {
 	const longest = 24 * time.Hour // no policy waits longer
 	value := header.Get("Retry-After")

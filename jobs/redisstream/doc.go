@@ -17,17 +17,17 @@
 //
 // A tick's entry is added once: also when the run is tried again, the reply is lost, or another
 // replica takes the tick over. A holder that was taken over and adds late adds nothing. For that, a
-// script adds the entry and remembers the tick in the same step, in a key beside the stream, one
-// for each job (see Keys). Of two runs of one tick the first to come adds the entry; the other,
+// script adds the entry and remembers the tick in the same step. Each job has a key for it beside
+// the stream (see Keys). Of two runs of one tick the first to come adds the entry. The other,
 // whatever its token, finds it there, adds nothing and has succeeded as well. The order of ticks
 // does not matter.
 //
 // The memory has two limits:
 //
-//   - The script remembers the 1,000 newest ticks of a job. It refuses a tick that is older
-//     than all of these, which may have been added or not: its run fails for good. So no tick is
-//     added twice, but no more ticks than that may overtake one: keep a job's max_catch_up at 1000
-//     or less where its overlap is allow.
+//   - The script remembers the 1,000 newest ticks of a job. It refuses a tick that is older than
+//     all of these, which may have been added or not: its run fails for good. So no tick is added
+//     twice, but no more ticks than that may overtake one. Keep a job's max_catch_up at 1000 or
+//     less where its overlap is allow.
 //   - It remembers them for 30 days from the newest entry of the job.
 //
 // The memory lasts as long as the Redis that holds it. A failover or a restart forgets both keys
@@ -45,8 +45,8 @@
 // # The client
 //
 // The caller owns the client and closes it when the runs have ended. Set its ContextTimeoutEnabled:
-// go-redis ignores the deadlines of contexts without it. A context that is cancelled ends no read
-// under way, in any case, so ReadTimeout bounds how long a run goes on after that; what it adds
-// then is added once all the same. MaxRetries may stay as it is, since the script may run any
-// number of times.
+// go-redis ignores the deadlines of contexts without it. A cancelled context never ends a read
+// under way, so ReadTimeout bounds how long a run goes on after that. An entry that it adds then is
+// added once all the same. MaxRetries may stay as it is, since the script may run any number of
+// times.
 package redisstream

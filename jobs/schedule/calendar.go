@@ -8,7 +8,7 @@ import (
 const secondsPerDay = 24 * 60 * 60
 
 // calendar says which readings of a wall clock match a cron expression. It knows nothing of time
-// zones: a reading is the number of seconds since 1970 that a clock showing that date and time
+// zones. A reading is the number of seconds since 1970 that a clock showing that date and time
 // would count in UTC.
 //
 // The fields are sets of bits, numbered as the values are.
@@ -61,8 +61,8 @@ func (c *calendar) everFires() bool {
 	return ok
 }
 
-// next returns the first matching reading that is not before the given one, and false when none
-// comes within 400 years or before the end of the year 9999.
+// next returns the first matching reading that is not before the given one. It returns false when
+// none comes within 400 years or before the end of the year 9999.
 func (c *calendar) next(reading int64) (int64, bool) {
 	year, month, day := time.Unix(reading, 0).UTC().Date()
 	lastYear := min(year+400, 9999)

@@ -20,9 +20,10 @@ const (
 // Local times are written as 2006-01-02T15:04:05, without an offset: some of them do not exist,
 // others do twice.
 type ClockChange struct {
-	// Kind says what the change does to the ticks: moved ticks of a fixed-time spec fall into a gap, and run as one at its
-	// end; runs_once, of a fixed-time spec in a repeated time, run when the clock first shows them; skipped ticks of a
-	// wildcard spec fall into a gap, and do not run; repeated ones are in a repeated time, and run again.
+	// Kind is the effect of the change on the ticks. moved: ticks of a fixed-time spec fall into a
+	// gap, and run as one at its end. runs_once: ticks of a fixed-time spec are in a repeated time,
+	// and run when the clock first shows them. skipped: ticks of a wildcard spec fall into a gap,
+	// and do not run. repeated: they are in a repeated time, and run again.
 	Kind string
 	Zone string    // the time zone's name
 	At   time.Time // the instant of the change, in UTC
@@ -34,8 +35,9 @@ type ClockChange struct {
 	Last  string // and of the last, equal to First when Ticks is 1
 	Ticks int    // how many local times are affected, at least 1
 
-	// RunsAt is when the first affected tick runs, in UTC: at the change when moved, before it for
-	// runs_once, and for repeated the second time, after it. It is the zero time for skipped.
+	// RunsAt is when the first affected tick runs, in UTC. It is at the change when moved, before
+	// it for runs_once, and for repeated the second time, after it. It is the zero time for
+	// skipped.
 	RunsAt time.Time
 	// Merged reports whether a moved tick runs as one with others: of the gap, or one due at its
 	// end anyway.
@@ -44,9 +46,9 @@ type ClockChange struct {
 
 // ClockChanges returns what the clock changes between two instants, both included, do to the
 // schedule's ticks, in order. A change before from counts when a tick that it repeats runs after
-// from, and one after to when a tick that runs once does so before to. Wildcard specs that a change
-// leaves evenly spaced, such as hourly ones, do not appear; nor does anything for @every and @at,
-// which no clock change concerns.
+// from. One after to counts when a tick that runs once does so before to. Wildcard specs that a
+// change leaves evenly spaced, such as hourly ones, do not appear. Nor does anything for @every and
+// @at, which no clock change concerns.
 func (s *Schedule) ClockChanges(from, to time.Time) []ClockChange {
 	c, ok := s.ticks.(*cronTicks)
 	if !ok {
@@ -126,7 +128,7 @@ func (c *cronTicks) effect(change clockChange) (ClockChange, bool) {
 }
 
 // evenAcross reports whether a wildcard spec ticks on at the same pace when the clock jumps by
-// shift seconds: it names every hour, and the minutes that it names look the same after the jump.
+// shift seconds. It does when it names every hour, and its minutes look the same after the jump.
 func (c *cronTicks) evenAcross(shift int64) bool {
 	const everyHour, everyMinute = 1<<24 - 1, 1<<60 - 1
 	if c.calendar.hour&^starBit != everyHour || shift%60 != 0 {

@@ -43,7 +43,7 @@ func (c *cronTicks) nextShown(instant int64) (int64, bool) {
 }
 
 // nextPassed finds the first instant after the given one at which the clock shows or jumps over a
-// matching time that it had neither shown nor jumped over before.
+// matching time for the first time.
 func (c *cronTicks) nextPassed(after int64) (int64, bool) {
 	match, ok := c.calendar.next(c.zone.highest(after) + 1)
 	if !ok {
@@ -69,7 +69,7 @@ func (c *cronTicks) minInterval() time.Duration {
 		if shortest == 1 {
 			break
 		}
-		// Only ticks on both sides of a change can be closer than on an even clock; the tick at the
+		// Only ticks on both sides of a change can be closer than on an even clock. The tick at the
 		// change itself may have been moved there, so its next one counts as well.
 		for tick, ok := c.next(change.at - shortest - 1); ok && tick <= change.at; {
 			var following int64

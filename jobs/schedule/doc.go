@@ -1,7 +1,7 @@
 // Package schedule reads schedule specs, and computes the ticks at which they make a job due.
 //
 // [Parse] reads a spec once. [Schedule.Next] then is a pure function from one instant to the next
-// tick: it reads no clock and remembers nothing, so replicas that call it with the same instant
+// tick. It reads no clock and remembers nothing, so replicas that call it with the same instant
 // agree without messages.
 //
 // # Specs
@@ -37,8 +37,8 @@
 //	FRIL  5L    weekday         the month's last Friday
 //	FRI#2  5#2  weekday         the month's second Friday
 //
-// When both day of month and day of week are restricted, a day that matches either is enough: "0 0
-// 13 * FRI" is every 13th and every Friday. A field restricts nothing when it has an item that is *
+// When both day of month and day of week are restricted, a day that matches either is enough. So "0
+// 0 13 FRI" is every 13th and every Friday. A field restricts nothing when it has an item that is *
 // or ? alone; */2 restricts.
 //
 // H spreads jobs that should run about as often as each other, but not at once. What it stands for
@@ -47,38 +47,38 @@
 //
 // # Clock changes
 //
-// Cron specs are read in a time zone, whose clock may be put forward, so that some local times do
-// not exist (a gap), and back, so that some come twice. What a spec then does depends on how its
-// minute and hour fields begin:
+// Cron specs are read in a time zone. Its clock may be put forward, so that some local times do not
+// exist (a gap), and back, so that some come twice. What a spec then does depends on how its minute
+// and hour fields begin:
 //
 //	spec                                       in a gap                             in a repeated time
 //	wildcard: minute or hour begins with *     times that do not exist do not tick  both passes tick
 //	fixed-time: every other                    one tick at the end of the gap       the first pass ticks
 //
-// So a wildcard spec keeps real time: when the clock jumps by an hour, */30 and @hourly tick on
+// So a wildcard spec keeps real time. When the clock jumps by an hour, */30 and @hourly tick on
 // every 30 and 60 minutes, with none lost and none doubled. A fixed-time spec does its daily work
 // once a day: each of its times ticks when the clock first shows it or jumps over it. All times in
-// one gap, and one due at its end, are one tick. This holds for every change alike, be it an hour,
-// Lord Howe Island's half hour, a midnight that does not exist (Cairo 2024-04-26), or a whole day
+// one gap, and one due at its end, are one tick. This holds for every change alike. Examples are
+// Lord Howe Island's half hour, a midnight that does not exist (Cairo 2024-04-26), and a whole day
 // (Samoa 2011-12-30).
 //
 //   - ? and H/15 begin with a wildcard, as * and */15 do. H and H(0-29)/10 do not, nor does 0-59.
-//   - The seconds field does not decide: "*/10 30 1 * * *" is a fixed-time spec, whose six ticks
-//     run in the first pass only, and as one when a gap takes all of that minute.
+//   - The seconds field does not decide. "*/10 30 1 *" is a fixed-time spec. Its six ticks run in
+//     the first pass only, and as one when a gap takes all of that minute.
 //   - @every and @at know no local time, and so no clock changes.
 //
 // [Schedule.ClockChanges] says what changes do to a schedule, for people to be warned.
 //
 // # Caveats
 //
-//   - A wildcard spec with fixed hours, such as "*/15 2 * * *", does not tick at all on a day whose
-//     clock jumps over that hour, and ticks for two hours on a day that repeats it.
+//   - A wildcard spec with fixed hours, such as "*/15 2 *", does not tick at all on a day whose
+//     clock jumps over that hour. It ticks for two hours on a day that repeats it.
 //   - "@every 24h" is at midnight UTC all year, in no zone's local time. A period that does not
-//     divide a day comes at other times each day; "@every 7h" does not start again at midnight, as
-//     "0 */7 * * *" does.
+//     divide a day comes at other times each day. "@every 7h" does not start again at midnight, as
+//     "0 */7 *" does.
 //   - The rules of time zones change by law. Replicas agree on ticks when their time zone databases
 //     do.
-//   - Refused, with a reason: TZ= and CRON_TZ= (a job's zone is set beside its schedule), @reboot,
-//     periods below a second or with fractions of one, steps longer than their field, and dates
-//     that never come, such as 30 February.
+//   - Refused, with a reason, are TZ= and CRON_TZ= (a job's zone is set beside its schedule),
+//     @reboot, and steps longer than their field. So are periods below a second or with fractions
+//     of one, and dates that never come, such as 30 February.
 package schedule

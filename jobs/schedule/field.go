@@ -60,8 +60,8 @@ func startsWithStar(text string) bool {
 }
 
 // fieldReader turns the text of one field into bits. It rewrites each item of the list into the
-// plain numbers that cron's parser reads as everybody expects, and refuses what that parser lets
-// through: empty items, "*-5", signs.
+// plain numbers that cron's parser reads as everybody expects. It refuses items that the parser
+// lets through: empty ones, "*-5", signs.
 type fieldReader struct {
 	*field
 	name   string       // seeds H

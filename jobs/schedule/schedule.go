@@ -32,9 +32,9 @@ func newSchedule(spec string, loc *time.Location, t ticks) *Schedule {
 }
 
 // Next returns the first tick after the given instant, in UTC and whole seconds. It returns the
-// zero time when none comes before the year 10000. It is a pure function: of one instant it says
-// the same on every replica, whatever time zone the instant is expressed in, as long as the
-// replicas' time zone databases agree.
+// zero time when none comes before the year 10000. It is a pure function. For one instant it
+// returns the same on every replica, in whatever time zone the instant is expressed. That needs
+// replicas with the same time zone database.
 func (s *Schedule) Next(after time.Time) time.Time {
 	// Unix rounds down, so a tick in the second that after lies within is either after itself or in
 	// the past.
@@ -63,9 +63,9 @@ func (s *Schedule) Before(t time.Time) time.Time {
 
 // MinInterval returns a time that no two ticks of the schedule are closer than, at least one
 // second. It is the shortest interval that occurs, with the clock changes of the years 2000 to 2060
-// taken into account: 23 hours for a daily spec in a zone with daylight saving time. A one-off has
-// no second tick, @triggered has none, and both return the longest duration there is. The first call does the work, a
-// fraction of a millisecond; later ones return what it found.
+// included. A daily spec in a zone with daylight saving time has 23 hours. A one-off has no second
+// tick, @triggered has none, and both return the longest duration there is. The first call does the
+// work, a fraction of a millisecond; later ones return what it found.
 func (s *Schedule) MinInterval() time.Duration { return s.minInterval() }
 
 // Empty reports whether the schedule has no ticks at all: @triggered.

@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// Words says in words when the schedule ticks, in the local time of its zone, which it does not name: "every day at 02:00",
-// "every 15 minutes", "on weekdays at 09:30". Of a schedule that would take a long sentence it returns the spec. Two
-// schedules in one zone with the same words have the same ticks.
+// Words describes in words when the schedule ticks, in the local time of its zone, which it does
+// not name. Examples are "every day at 02:00", "every 15 minutes", "on weekdays at 09:30". Of a
+// schedule that would take a long sentence it returns the spec. Two schedules in one zone with the
+// same words have the same ticks.
 //
-// translate turns a phrase, such as "every %s minutes" or "on weekdays", into another language; verbs of arguments may
-// change places, as in "%[2]s %[1]s". A phrase for which it returns "" stays English, as all do where translate is nil.
+// translate turns a phrase, such as "every %s minutes" or "on weekdays", into another language;
+// verbs of arguments may change places, as in "%[2]s %[1]s". A phrase for which it returns "" stays
+// English, as all do where translate is nil.
 func (s *Schedule) Words(translate func(phrase string) string) string {
 	w := wording{translate}
 	text := ""
@@ -366,8 +368,8 @@ func runs(list []int) (spans [][2]int) {
 	return spans
 }
 
-// evenly returns the first value and the step of a list that comes round a clock of size values at one pace; 0 where
-// it does not, or has one value.
+// evenly returns the first value and the step of a list that goes round a clock of size values at
+// one pace. It returns 0 where the list does not, or has one value.
 func evenly(list []int, size int) (first, step int) {
 	if len(list) < 2 || size%len(list) != 0 {
 		return 0, 0

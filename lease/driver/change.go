@@ -18,10 +18,11 @@ import (
 const (
 	// tries is how often a value is tried to be changed that others change as well.
 	tries = 32
-	// steady is by how much the store's time may differ from the estimate, at least, before a change of the store's
-	// clock is suspected.
+	// steady is by how much the store's time may differ from the estimate, at least, before a
+	// change of the store's clock is suspected.
 	steady = 5 * time.Second
-	// soon is how far ahead a time may lie for a rule to be tried as if it had come: the store knows better.
+	// soon is how far ahead a time may lie for a rule to be tried as if it had come: the store
+	// knows better.
 	soon = 250 * time.Millisecond
 )
 
@@ -29,10 +30,11 @@ const (
 type work struct {
 	key   string
 	state record.State
-	// rule is applied to the state, maybe more than once: what it has the caller answered counts from the last time. It
-	// returns what to publish when the state is changed.
+	// rule is applied to the state, maybe more than once: what it has the caller answered counts
+	// from the last time. It returns what to publish when the state is changed.
 	rule func(at *record.Moment) []Notification
-	// made corrects what the rule said before the store was asked: a token to what it was stamped, and the time. Optional.
+	// made corrects what the rule said before the store was asked: a token to what it was stamped,
+	// and the time. Optional.
 	made func(guessed, token int64, now time.Time)
 
 	due       time.Time // a time that the rule asks for, zero when it asks for none
@@ -54,8 +56,8 @@ type work struct {
 	done    bool
 }
 
-// apply applies rules, each to another key, and returns when every one is answered. The store is asked for all of them at
-// once.
+// apply applies rules, each to another key, and returns when every one is answered. The store is
+// asked for all of them at once.
 func (s *Session) apply(ctx context.Context, list ...*work) {
 	var first [1]string // most often there is one
 	keys := first[:0]
@@ -217,7 +219,8 @@ func (s *Session) decide(w *work) (*Change, error) {
 	return c, nil
 }
 
-// newChange makes an empty change that has room for what most changes have, so that it costs one allocation.
+// newChange makes an empty change that has room for what most changes have, so that it costs one
+// allocation.
 func newChange() *Change {
 	c := &struct {
 		Change
@@ -229,8 +232,9 @@ func newChange() *Change {
 	return &c.Change
 }
 
-// restore brings back into the record the changes that a store lost when it went back to a snapshot: the known record is
-// either newer, or says that a grant was settled which the record takes to be open.
+// restore brings back into the record the changes that a store lost when it went back to a
+// snapshot. The known record is either newer, or has a grant as settled which the record takes to
+// be open.
 func (w *work) restore() error {
 	w.behind = false
 	if l, ok := w.state.(*record.Limit); ok && w.known != nil && w.known.Version.Stamp > w.value.Version.Stamp {

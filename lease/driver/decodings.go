@@ -8,8 +8,9 @@ import (
 	"github.com/solotick/solotick/internal/record"
 )
 
-// decodings are records that need not be decoded again: of each key at most one, that of the value seen last. Rules change
-// a record in place, so each has one owner: the map, or the caller that took it and may put it back.
+// decodings are records that need not be decoded again: of each key at most one, that of the value
+// seen last. Rules change a record in place, so each has one owner: the map, or the caller that
+// took it and may put it back.
 type decodings struct {
 	mu    sync.Mutex
 	byKey map[string]decoding
@@ -25,8 +26,9 @@ type decoding struct {
 // maxDecodings bounds their memory, of some 4 KiB each. One that is missing costs a call of Decode.
 const maxDecodings = 1 << 12
 
-// take removes and returns the record of v; nil when that is not there. The bytes are compared besides the version, so
-// that a store whose versions are not unique cannot make a record stand for another value.
+// take removes and returns the record of v; nil when that is not there. The bytes are compared
+// besides the version, so that a store whose versions are not unique cannot make a record stand for
+// another value.
 func (d *decodings) take(key string, v Value) *record.Record {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,9 +74,10 @@ func (s *Session) decode(w *work, ends func(token int64) time.Time) error {
 	return w.state.Decode(name(w.key), w.value.Data, w.value.Version.Stamp, ends)
 }
 
-// keep keeps what the state refers to, which was encoded as v with that token for the stamp, for the next who would decode
-// v: of a record that has open ticks, or was kept before. The others may never be looked at again, and there is one for each
-// job. The state itself stays the caller's, and has to be decoded before it is used again.
+// keep keeps the state, which was encoded as v with that token for the stamp, for the next decoder
+// of v. It keeps those of records that have open ticks, or were kept before. The others may never
+// be looked at again, and there is one for each job. The state itself stays the caller's, and has
+// to be decoded before it is used again.
 func (s *Session) keep(w *work, v Value, guessed int64) {
 	r, ok := w.state.(*record.Record)
 	if !ok || w.spare == nil && len(r.Open) == 0 || w.known != nil || !r.Stored(name(w.key), guessed, v.Version.Stamp) {

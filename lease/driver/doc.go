@@ -1,15 +1,17 @@
 // Package driver has the contract of stores: a store keeps small values, and changes them by
 // compare-and-set at one instant of its own clock.
 //
-// The rules of leases are pure functions of a record, a request and a time (internal/record). A [Session] applies them over
-// a [Store]: it reads a value, decides, and asks for a [Change] that names the version it started from and the bounds of
-// the store's time within which the decision holds. So the rules stand in one place, and a store knows none of them.
-// To make a store: implement [Store], embed a Session over it, and run the cases of package drivertest, which look at the
-// Store, and of package leasetest, which look at the Session.
+// The rules of leases are pure functions of a record, a request and a time (internal/record). A
+// [Session] applies them over a [Store]: it reads a value, decides, and asks for a [Change]. The
+// change names the version that it started from, and the bounds of the store's time within which
+// the decision holds. So the rules stand in one place, and a store knows none of them. To make a
+// store, implement [Store] and embed a Session over it. Then run the cases of package drivertest,
+// which test the Store, and of package leasetest, which test the Session.
 //
 // # States
 //
-// A session is asked something about a key. What it does next follows from what it has in its hands:
+// A session is asked something about a key. What it does next follows from what it has in its
+// hands:
 //
 //	guess     a value that it has seen before, and the store's time as it reckons it
 //	truth     the present value, and the store's time of that instant
@@ -24,16 +26,17 @@
 //	decided --Conflict, OutOfBounds-->       truth: the store's answer has the present value and the time
 //	any     --error, end of the context-->   answered: the outcome is unknown
 //
-// So what a caller is answered was true at one instant of the store's clock between its question and its answer. A claim
-// that wins from a good guess is one round trip, and so is one that loses against somebody who was quicker. Within a
-// session one change of a key is under way at a time. A value that others change all the time is tried again after a
-// random pause, 32 times; then the answer is an error.
+// So what a caller is answered was true at one instant of the store's clock between its question
+// and its answer. A claim that wins from a good guess is one round trip, and so is one that loses
+// against somebody who was quicker. Within a session one change of a key is under way at a time. A
+// value that others change all the time is tried again after a random pause, 32 times; then the
+// answer is an error.
 //
-// A renewal asks the store to extend the lease, without looking at the value. Only when the lease is not there, not the
-// holder's, or stopped, is the rule applied to the truth that came back.
+// A renewal asks the store to extend the lease, without looking at the value. Only when the lease
+// is not there, not the holder's, or stopped, is the rule applied to the truth that came back.
 //
-// A session keeps records decoded, those of up to 4096 names: the next rule for the same version and the same bytes reuses
-// what the last one made, and decodes nothing.
+// A session keeps records decoded, those of up to 4096 names. The next rule for the same version
+// and the same bytes reuses what the last one made, and decodes nothing.
 //
 // # Keys and values
 //
@@ -45,7 +48,8 @@
 //	list of audit:N        part N of the audit log of the namespace; the value of audit: says which parts there are
 //	value of progress:NAME how far notifications of that name have come; progress: is that of the namespace
 //
-// Records have no end; locks, which may have any number of names, are kept for a day and a TTL after they were touched.
+// Records have no end; locks, which may have any number of names, are kept for a day and a TTL
+// after they were touched.
 //
 // # What can go wrong
 //

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Item is the value of one key, for a store that can read and write it as a whole while nobody else does: in a
-// transaction, or under a lock. It is plain data, which encoding/json writes and reads. The zero Item has neither a value nor
-// a list. Its methods are called one at a time.
+// Item is the value of one key. It is for a store that can read and write a value as a whole while
+// nobody else does: in a transaction, or under a lock. It is plain data, which encoding/json writes
+// and reads. The zero Item has neither a value nor a list. Its methods are called one at a time.
 type Item struct {
 	Value Value
 	List  []Entry // oldest first
@@ -16,8 +16,9 @@ type Item struct {
 // Empty reports whether there is nothing to keep.
 func (it *Item) Empty() bool { return it.Value.Version == (Version{}) && len(it.List) == 0 }
 
-// Do carries out an operation at one instant of the store's clock. Only if it has changed the item does that have to be
-// written. Publishing the notifications of a change that is Done is left to the store, as is op.Change.Keep.
+// Do carries out an operation at one instant of the store's clock. Only if it has changed the item
+// does that have to be written. Publishing the notifications of a change that is Done is left to
+// the store, as is op.Change.Keep.
 func (it *Item) Do(op Op, now time.Time) (res Result, changed bool) {
 	res = Result{Status: Done, Now: now}
 	switch {

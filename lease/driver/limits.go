@@ -12,8 +12,9 @@ import (
 
 const limitPrefix = "limit:"
 
-// takings are the requests for units of limits that have not been sent. Of each name one batch is under way at a time, and
-// what comes meanwhile travels as the next: so a name costs one change for each round trip, however many ask.
+// takings are the requests for units of limits that have not been sent. Each name has one batch
+// under way at a time, and requests that come meanwhile travel as the next. So a name costs one
+// change for each round trip, however many ask.
 type takings struct {
 	mu      sync.Mutex
 	pending map[string][]*taking // of the names that a goroutine works for
@@ -43,8 +44,8 @@ func (q *takings) add(t *taking) (begin bool) {
 	return !busy
 }
 
-// next returns the next batch of a name, without those that nobody waits for any more; nil when there is none, and then
-// nobody works for the name.
+// next returns the next batch of a name, without the requests that nobody waits for any more. It
+// returns nil when there is none, and then nobody works for the name.
 func (q *takings) next(name string) (batch []*taking) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -90,10 +91,11 @@ func (s *Session) Take(ctx context.Context, t protocol.Take) (protocol.Taken, er
 const (
 	// takeTries is how often a batch is sent whose answer got lost.
 	takeTries = 3
-	// takeTimeout bounds a batch: it belongs to several callers, whose contexts end at different times.
+	// takeTimeout bounds a batch: it belongs to several callers, whose contexts end at different
+	// times.
 	takeTimeout = 5 * time.Second
-	// firstAhead is by how much later than it is decided a batch is carried out, at most, before it is decided again. The
-	// second time it is twice as much.
+	// firstAhead is by how much later than it is decided a batch is carried out, at most, before it
+	// is decided again. The second time it is twice as much.
 	firstAhead = 4 * time.Millisecond
 )
 

@@ -78,8 +78,8 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 	return a, nil
 }
 
-// stamp corrects what an answer says to what the store has stamped: the token and the beginning of a new lease, and the time that
-// was reckoned, from which what remains of others was counted.
+// stamp corrects an answer to the stamps of the store: the token and the beginning of a new lease.
+// It also corrects the reckoned time, from which the remaining TTL of others was counted.
 func stamp(token *int64, remaining *time.Duration, at *time.Time, guessed, stamped int64, now time.Time) {
 	if guessed != 0 && *token == guessed {
 		*token = stamped
@@ -206,7 +206,8 @@ func (s *Session) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	})
 }
 
-// asKept reports whether nothing but the end of the lease is to change: the record has the attempt and the TTL.
+// asKept reports whether nothing but the end of the lease is to change: the record has the attempt
+// and the TTL.
 func (s *Session) asKept(g *protocol.Grant) bool {
 	v, ok := s.guess.get(g.Name)
 	if !ok {

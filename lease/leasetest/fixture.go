@@ -16,7 +16,8 @@ import (
 // long is a TTL that no case waits for.
 const long = time.Minute
 
-// kept is for how long a store may keep a lease of that TTL, since its clocks may run at different speeds.
+// kept is for how long a store may keep a lease of that TTL, since its clocks may run at different
+// speeds.
 func kept(ttl time.Duration) time.Duration { return ttl + ttl/50 + 5*time.Millisecond }
 
 // fixture has the store and the name of one case.
@@ -73,7 +74,8 @@ func grantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
 	}
 }
 
-// of makes a claim of the tick for holder, with a request of its own, a long TTL and three takeovers, but for the changes.
+// of makes a claim of the tick for holder, with a request of its own, a long TTL and three
+// takeovers, but for the changes.
 func (f *fixture) of(tick int64, holder string, changes ...change) protocol.Claim {
 	f.requests++
 	c := protocol.Claim{
@@ -112,8 +114,8 @@ func (f *fixture) expired(tick int64, holder string, changes ...change) protocol
 	return grantOf(c, a)
 }
 
-// until returns when the store's clock is past t, and so far past it that a lease which was to end then is over also in a
-// store that keeps it for a little longer.
+// until returns when the store's clock is past t. It waits a little longer, so that a lease which
+// was to end then is over also in a store that keeps it longer.
 func (f *fixture) until(t time.Time) {
 	f.Helper()
 	t = t.Add(f.ttl/10 + 5*time.Millisecond)

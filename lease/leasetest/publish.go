@@ -20,8 +20,9 @@ func (f *fixture) publisher() protocol.Publisher {
 	return p
 }
 
-// subscribe returns a channel of the messages that begin with the fixture's name, when they are received for certain, and
-// what ends that and waits for it.
+// subscribe returns a channel of the messages that begin with the fixture's name, once they are
+// received for certain. It also returns a function that ends the subscription and waits for its
+// end.
 func (f *fixture) subscribe() (messages <-chan string, end func()) {
 	f.Helper()
 	p := f.publisher()

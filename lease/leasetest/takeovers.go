@@ -78,7 +78,8 @@ func otherLostOccasionsAreSettledOnTheWay(f *fixture) {
 	f.fenced("Settle", f.settle(once, "succeeded"))
 	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Token: once.Token, Outcome: protocol.OutcomeLost}})
 
-	// A tick that may be granted again is not lost, and only the claim that settled a lost one reports it.
+	// A tick that may be granted again is not lost, and only the claim that settled a lost one
+	// reports it.
 	a = f.ask(protocol.Granted, f.of(102, "b"))
 	f.equal("lost on the way", len(a.Settled), 0)
 	if len(a.Open) != 1 || a.Open[0].Tick != 101 || a.Open[0].Remaining > 0 {
@@ -137,8 +138,8 @@ func releasedIsGrantedAtOnceAndDoesNotCount(f *fixture) {
 	f.grant(101, "b")
 }
 
-// This is the one answer that a repeated claim does not get again: a store does not remember which claim it was that
-// settled a tick as lost. It only decides which claim reports it.
+// This is the one answer that a repeated claim does not get again. A store does not remember which
+// claim it was that settled a tick as lost. It only decides which claim reports it.
 func repeatedLostSaysDecided(f *fixture) {
 	f.expired(100, "a", takeovers(0))
 	c := f.of(100, "b")

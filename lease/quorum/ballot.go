@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// counterDigits is how many hexadecimal digits of a ballot are its counter. The rest is random for each attempt, so
-// that no two attempts have the same ballot. Ballots compare as strings.
+// counterDigits is how many hexadecimal digits of a ballot are its counter. The rest is random for
+// each attempt, so that no two attempts have the same ballot. Ballots compare as strings.
 const counterDigits = 12
 
 // ballotAbove makes a ballot that is higher than those whose counter is at most counter.
@@ -40,8 +40,9 @@ type sight struct {
 	at      time.Time
 }
 
-// others is how long a counter is expected to stay as it is: a ballot is so much higher the longer ago the key was looked at,
-// for others may have changed the value meanwhile. 48 bits last for more than a century.
+// others is how long a counter is expected to stay as it is. A ballot is higher the longer ago the
+// key was looked at, for others may have changed the value meanwhile. 48 bits last for more than a
+// century.
 const others = 16 * time.Microsecond
 
 // mostSights bounds them; to forget one costs a round trip.
@@ -66,7 +67,8 @@ func (s *sights) see(open []*proposal, answers []answer) {
 	}
 }
 
-// above returns a ballot that is above all that were seen of the key, and likely above those of others since.
+// above returns a ballot that is above all that were seen of the key, and likely above those of
+// others since.
 func (s *sights) above(key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

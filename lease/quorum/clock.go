@@ -9,8 +9,9 @@ import (
 	"github.com/solotick/solotick/internal/steady"
 )
 
-// clock is the quorum's clock: the median of the clocks of all nodes that have answered lately, whether or not they are among
-// those that answer now. So a node that is far off, and fast, is one of three and not one of two.
+// clock is the quorum's clock. It is the median of the clocks of all nodes that have answered
+// lately, whether or not they are among those that answer now. So a node that is far off, and fast,
+// is one of three and not one of two.
 type clock struct {
 	base steady.Instant // from which the local clock counts
 
@@ -29,7 +30,7 @@ type nodeClock struct {
 	sent   time.Duration // when the newest request was sent of those that it has answered
 }
 
-// clockMemory is for how long a node's clock counts that has not answered: clocks that differ in
+// clockMemory is for how long a node's clock counts that has not answered. Clocks that differ in
 // speed by 50 ppm drift apart by 0.2 s in it. Without the node an even number would be left, and a
 // wrong clock could be one of two.
 const clockMemory = time.Hour
@@ -41,9 +42,10 @@ func newClock(nodes int) *clock {
 // local returns the local clock, which never steps.
 func (c *clock) local() time.Duration { return c.base.Until(steady.Now()) }
 
-// answered notes that a node's clock said at, between sent and now. The least that its offset can be by one of its answers holds
-// until another allows no more than less, or proves more: then the clock has stepped, or runs at another speed. An answer that
-// comes after that to a later request says nothing about a step: it may be from before.
+// answered notes that a node's clock said at, between sent and now. The least that its offset can
+// be by one of its answers holds until another answer allows no more than less, or proves more.
+// Then the clock has stepped, or runs at another speed. An answer that comes after that to a later
+// request says nothing about a step: it may be from before.
 func (c *clock) answered(node int, sent time.Duration, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +90,9 @@ func (c *clock) awaitAll(ctx context.Context, most time.Duration) {
 	}
 }
 
-// now returns the quorum's time: by the median of the offsets that are known, or the lower of the two in the middle, so that one
-// clock that is far ahead makes nothing early. Some node has to have answered.
+// now returns the quorum's time, by the median of the known offsets. Of an even number it takes the
+// lower of the two in the middle, so one clock that is far ahead makes nothing early. Some node has
+// to have answered.
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

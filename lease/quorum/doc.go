@@ -1,9 +1,10 @@
-// Package quorum keeps leases on a majority of independent servers: it is the lease.Store of a fleet that must not
-// depend on one server, nor on what a failover may forget.
+// Package quorum keeps leases on a majority of independent servers. It is the lease.Store of a
+// fleet that must not depend on one server, nor on the memory of a failover.
 //
-// A server that replicates asynchronously forgets its last writes when it fails over, and for one TTL two may then hold a
-// tick. Here every value is kept by N nodes that know nothing of each other, and a majority of them decides. One
-// of three, or two of five, may be gone, hang, be slow or come back empty, and nobody notices.
+// A server that replicates asynchronously forgets its last writes when it fails over, and for one
+// TTL two may then hold a tick. Here every value is kept by N nodes that know nothing of each
+// other, and a majority of them decides. One of three, or two of five, may be gone, hang, be slow
+// or come back empty, and nobody notices.
 //
 //	node := func(addr string) quorum.Node { … redislease.NewNode(redis.NewClient(…), "billing") … }
 //	nodes := []quorum.Node{node("a:6379"), node("b:6379"), node("c:6379")}
@@ -17,12 +18,14 @@
 //	nodes              calls all nodes, waits for a majority of those that count, and knows their clocks
 //	Node               a server: package redislease has one
 //
-// Members, sets and messages need no agreement. Every node keeps or passes on its own, and a majority of them has to.
+// Members, sets and messages need no agreement. Every node keeps or passes on its own, and a
+// majority of them has to.
 //
 // # A register
 //
-// A register has one value, which CASPaxos changes (D. Rystsov, "CASPaxos: Replicated State Machines without logs", 2018).
-// Operations on its item are carried out by [driver.Item] while nobody else can change it.
+// A register has one value, which CASPaxos changes (D. Rystsov, "CASPaxos: Replicated State
+// Machines without logs", 2018). Operations on its item are carried out by [driver.Item] while
+// nobody else can change it.
 //
 //	               promised by a majority              accepted by a majority
 //	read ────────▶ at a ballot: nobody can change ───▶ chosen: every later majority shows it;
@@ -33,46 +36,51 @@
 //	answered           read again, after a           accepted by fewer: the outcome
 //	                   random while                  is unknown
 //
-// What changes nothing is answered after one round trip, a change after two; a node that is slower than a majority is never
-// waited for. A change that finds another version than it was made for has the present value after one round trip, and a
-// promise left over, so that the next try takes one more. So a claim, a renewal, a settlement and a release take two, also
-// when others have changed the record since this process saw it, and a lost claim takes one. The first look at a name takes
-// one more. The token of a grant is the version that a majority has accepted before the grant returns, and every later
-// grant's is higher.
+// What changes nothing is answered after one round trip, a change after two; a node that is slower
+// than a majority is never waited for. A change that finds another version than it was made for has
+// the present value after one round trip. It also has a promise left over, so the next try takes
+// one more. So a claim, a renewal, a settlement and a release take two, also when others have
+// changed the record since this process saw it. A lost claim takes one. The first look at a name
+// takes one more. The token of a grant is the version that a majority has accepted before the grant
+// returns, and every later grant's is higher.
 //
-// An item has the newest entries of its list, at most 16 or a few more. The others are in a register of their own, to which
-// they are copied 16 at a time.
+// An item has the newest entries of its list, at most 16 or a few more. The others are in a
+// register of their own, to which they are copied 16 at a time.
 //
 // Keys are listed from so many nodes that every majority has one of them: any two of three.
 //
 // # Time
 //
-// No client's clock reaches a node. Each store keeps the offset of every node's clock from the local monotonic clock, on Linux
-// with the time for which the machine was suspended. The quorum's clock is the median of the offsets of all nodes that have answered
-// within an hour, not of those that answered first; of an even number, the lower of the two in the middle. So one wrong
-// clock of three, or two of five, moves no schedule, however far it is off and whichever node is away meanwhile; after an hour without
-// one node of three, the lower of the two clocks that are left counts. A store that begins while a node does not answer knows
-// only the others until it does.
+// No client's clock reaches a node. Each store keeps the offset of every node's clock from the
+// local monotonic clock, on Linux with the time for which the machine was suspended. The quorum's
+// clock is the median of the offsets of all nodes that have answered within an hour, not of the
+// first to answer. Of an even number, it is the lower of the two in the middle. So one wrong clock
+// of three, or two of five, moves no schedule, however far it is off and whichever node is away
+// meanwhile. After an hour without one node of three, the lower of the two clocks that are left
+// counts. A store that begins while a node does not answer knows only the others until it does.
 //
-// An offset is wrong by a round trip to the node at most, and too low rather than too high, so that no tick is early for a slow network.
-// A node whose clock steps is believed at its next answer.
+// An offset is wrong by a round trip to the node at most. It is too low rather than too high, so
+// that no tick is early for a slow network. A node whose clock steps is believed at its next
+// answer.
 //
-// Which time a tick is due, what a watermark or a token is made from, and when a pause, a place in a queue or a limit of triggers
-// ends, compare with the median. A lease does not: how long it has lasted is measured by each node on its own clock alone, from
-// its promise on, and the shortest of these times counts. So nodes whose clocks are apart, and stores that see other medians,
-// neither shorten nor stretch a lease, and one holder at a time does not depend on the median; tokens rise because each is above
-// the last, which a majority knows.
+// The median decides which time a tick is due, and makes watermarks and tokens. It also decides
+// when a pause, a place in a queue or a limit of triggers ends. A lease does not depend on it. Each
+// node measures on its own clock alone how long the lease has lasted, from its promise on, and the
+// shortest of these times counts. So nodes whose clocks are apart, and stores that see other
+// medians, neither shorten nor stretch a lease. One holder at a time does not depend on the median.
+// Tokens rise because each is above the last, which a majority knows.
 //
-// A lease is kept for its TTL + 1 % + 2 ms, and what remains of it, in answers and lists, is counted to that end. The holder
-// counts its TTL from when it sent the claim, less a margin of its own.
+// A lease is kept for its TTL + 1 % + 2 ms. Answers and lists count its remaining time to that end.
+// The holder counts its TTL from when it sent the claim, less a margin of its own.
 //
 // # Nodes that forget
 //
-// Paxos relies on nodes that forget nothing, and these do when they are restarted or emptied. So a node says since when it
-// has been the same; until that is longer than the longest TTL ([WithTTL]), and a little more, none of its promises,
-// acceptances and answers count. It gets every change meanwhile, and what it has missed when somebody looks. Every lease
-// is renewed within its TTL, or ends, so that no lease is unknown to a node that counts again. A promise that a node
-// has forgotten is void even after that, however late its proposal comes.
+// Paxos relies on nodes that forget nothing, and these do when they are restarted or emptied. So a
+// node says since when it has been the same. Its promises, acceptances and answers do not count
+// until that is a little longer than the longest TTL ([WithTTL]). It gets every change meanwhile,
+// and what it has missed when somebody looks. Every lease is renewed within its TTL, or ends, so
+// that no lease is unknown to a node that counts again. A promise that a node has forgotten is void
+// even after that, however late its proposal comes.
 //
 // # What happens when
 //
@@ -109,7 +117,8 @@
 // # Caveats
 //
 // A new namespace can be used after a TTL, since its nodes look like nodes that have forgotten it:
-// see [WithFreshStart]. TTLs longer than [WithTTL] are refused. What a holder does after its lease has run out, only the
-// token fences: see package lease. Each change of a lock carries all its holders and waiters: a queue of hundreds costs
-// every one of them. An item that is removed leaves an empty register on every node.
+// see [WithFreshStart]. TTLs longer than [WithTTL] are refused. What a holder does after its lease
+// has run out, only the token fences: see package lease. Each change of a lock carries all its
+// holders and waiters: a queue of hundreds costs every one of them. An item that is removed leaves
+// an empty register on every node.
 package quorum

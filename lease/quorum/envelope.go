@@ -15,22 +15,24 @@ import (
 // format is that of what registers hold. Nothing is read from one of another format.
 const format = 2
 
-// ErrFormat is returned for a namespace that another release has used, whose registers this one does not read: use another
-// namespace; or stop all replicas, and then empty the namespace on every node.
+// ErrFormat is returned for a namespace that another release has used, whose registers this one
+// does not read. Use another namespace; or stop all replicas, and then empty the namespace on every
+// node.
 var ErrFormat = protocol.Permanent(fmt.Errorf("quorum: the namespace is in the format of another release, and this one reads and writes format %d: "+
 	"use another namespace, or stop all replicas and delete the namespace's keys on every node", format))
 
-// envelope is a value as the nodes keep it, with what says which changes it is made of, and how old it is.
+// envelope is a value as the nodes keep it, with what says which changes it is made of, and how old
+// it is.
 type envelope struct {
 	Format  int       `json:"format"`
 	Written time.Time `json:"written"` // by the quorum's clock
 	Changes int       `json:"changes"` // how many there were, this one included
 	Lineage []string  `json:"lineage"` // the ballots of the last of them, newest last
-	// Stamps is the time at each of the nodes that promised its ballot, by their own clocks, when it was written: Unix ns, by
-	// the node's shortened id.
+	// Stamps is the time at each of the nodes that promised its ballot, by their own clocks, when
+	// it was written. It is Unix ns, by the node's shortened id.
 	Stamps map[string]int64 `json:"stamps"`
-	// Round is for how long the proposer, by its own clock, had been asking for the promises: so much earlier than the value was
-	// made a node may have given its own.
+	// Round is for how long the proposer, by its own clock, had been asking for the promises. A
+	// node may have given its own so much earlier than the value was made.
 	Round time.Duration `json:"round"`
 
 	value string
@@ -70,9 +72,10 @@ func readEnvelope(text string) (e envelope, err error) {
 	return e, nil
 }
 
-// stampsOf reads the clocks of nodes that have just answered, within round. Some may have answered before those by which the
-// times of the value before were measured. A node that has measured these itself knows better; of the others it is assumed, so
-// that a lease does not become shorter with each change by a slow proposer.
+// stampsOf reads the clocks of nodes that have just answered, within round. Some may have answered
+// before those by which the times of the value before were measured. A node that has measured these
+// itself knows better. For the others they are assumed, so that a lease does not become shorter
+// with each change by a slow proposer.
 func (e envelope) stampsOf(counted []answer, round time.Duration) map[string]int64 {
 	stamps := make(map[string]int64, len(counted))
 	for _, a := range counted {
@@ -85,8 +88,8 @@ func (e envelope) stampsOf(counted []answer, round time.Duration) map[string]int
 	return stamps
 }
 
-// elapsed is the shortest time that has gone by since e was written by the clocks of nodes that were there, and false when
-// none has answered.
+// elapsed is the shortest time that has gone by since e was written, by the clocks of nodes that
+// were there. It is false when none has answered.
 func (e envelope) elapsed(counted []answer) (shortest time.Duration, ok bool) {
 	for _, a := range counted {
 		at, measured := e.Stamps[shortened(a.state.ID)]

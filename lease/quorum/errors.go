@@ -11,16 +11,17 @@ import (
 )
 
 var (
-	// ErrRestarted is why a [MajorityError] has come about when enough nodes have answered, but too many of them were
-	// started or emptied lately: what they have forgotten may still be held. Wait for as long as the error says.
+	// ErrRestarted is the cause of a [MajorityError] when enough nodes have answered, but too many
+	// of them were started or emptied lately. Leases that they have forgotten may still be held.
+	// Wait for as long as the error says.
 	ErrRestarted = errors.New("quorum: nodes were started or emptied within the longest TTL")
 
-	// errContended is returned when others were faster for a call's whole timeout. Nothing is known of the outcome; the
-	// same request may be made again.
+	// errContended is returned when others were faster for a call's whole timeout. Nothing is known
+	// of the outcome; the same request may be made again.
 	errContended = errors.New("quorum: others have changed the same name again and again")
 
-	// errTwice is returned when two of the nodes are one server: it would be counted twice. Give each node a server of
-	// its own.
+	// errTwice is returned when two of the nodes are one server: it would be counted twice. Give
+	// each node a server of its own.
 	errTwice = protocol.Permanent(errors.New("quorum: two nodes are the same server"))
 
 	// errClosed is returned by a store that is closed.
@@ -31,16 +32,16 @@ var (
 	errReply = errors.New("quorum: unexpected reply")
 )
 
-// MajorityError is returned when fewer nodes could be counted than a majority. The outcome is unknown; the same request
-// may be made again. It matches lease.ErrPermanent when that holds for so many of its Causes that those without could not be
-// a majority.
+// MajorityError is returned when fewer nodes could be counted than a majority. The outcome is
+// unknown; the same request may be made again. It matches lease.ErrPermanent when that holds for so
+// many of its Causes that those without could not be a majority.
 type MajorityError struct {
 	Nodes     int // how many there are
 	Needed    int // how many have to be counted
 	Answered  int // how many have answered and count
 	Restarted int // how many have answered, but were started or emptied within the longest TTL
-	// Wait is for how long it will take, if nothing else happens, until enough of those that have answered count; 0 when
-	// they are too few anyway.
+	// Wait is for how long it will take, if nothing else happens, until enough of those that have
+	// answered count. It is 0 when they are too few anyway.
 	Wait   time.Duration
 	Causes []error // what the others said, if anything
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/solotick/solotick/internal/quorumnode"
 )
 
-// A majority of the nodes has to accept an announcement. Of the answers of a majority the newest holds.
+// A majority of the nodes has to accept an announcement. Of the answers of a majority the newest
+// holds.
 
-// SendHeartbeat implements [protocol.Membership]. That a life is over is said to every node that answers, not to a majority
-// only: one that does not learn it lists the member until it would have ended.
+// SendHeartbeat implements [protocol.Membership]. Every node that answers learns that a life is
+// over, not a majority only. A node that does not learn it lists the member until it would have
+// ended.
 func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	switch {
 	case !protocol.ValidName(holder):
@@ -72,7 +74,8 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 	return err
 }
 
-// KeepSets implements [protocol.Sets]. A set counts as kept when a majority of the nodes keeps it: otherwise too few may.
+// KeepSets implements [protocol.Sets]. A set counts as kept when a majority of the nodes keeps it:
+// otherwise too few may.
 func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
 	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
 		return nil, err
@@ -102,7 +105,8 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 	return kept, nil
 }
 
-// GetSets implements [protocol.Sets]: one node that keeps a set is enough. What does not have its digest counts as not kept.
+// GetSets implements [protocol.Sets]: one node that keeps a set is enough. What does not have its
+// digest counts as not kept.
 func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
 	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
 		return nil, err
@@ -125,8 +129,8 @@ func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error)
 	return sets, nil
 }
 
-// gather calls every node and returns what those say that answer: the first majority, or more of them until enough, which
-// may be nil, says so.
+// gather calls every node and returns what those say that answer: the first majority, or more of
+// them until enough, which may be nil, says so.
 func gather[T any](ctx context.Context, n *nodes, what string, f func(ctx context.Context, fleet quorumnode.Fleet) (T, error), enough func([]T) bool) ([]T, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

@@ -20,29 +20,31 @@ type options struct {
 // Option changes a default of [New].
 type Option func(*options)
 
-// WithTimeout bounds each call of the store, and each call of a node. The default is 2 s; at least 10 ms. A call in which
-// no majority answers fails after this, or as soon as all nodes have failed. Choose it well below the shortest TTL.
+// WithTimeout bounds each call of the store, and each call of a node. The default is 2 s; at least
+// 10 ms. A call in which no majority answers fails after this, or as soon as all nodes have failed.
+// Choose it well below the shortest TTL.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
-// WithTTL says what the longest TTL is that anybody asks for in this namespace; longer ones are refused. The default is
-// 30 s. A node that was started or emptied does not count until it has run for that long, and a little longer. All
-// stores of a namespace need the same.
+// WithTTL says what the longest TTL is that anybody asks for in this namespace; longer ones are
+// refused. The default is 30 s. A node that was started or emptied does not count until it has run
+// for that long, and a little longer. All stores of a namespace need the same.
 func WithTTL(longest time.Duration) Option { return func(o *options) { o.ttl = longest } }
 
-// WithFreshStart says that nobody has used the namespace before: when every node answers, and none of them has remembered
-// for longer than a TTL, they count nevertheless. It matters once, at the store's first call. Without it a new namespace
-// can be used when the nodes have known it for a TTL.
+// WithFreshStart says that nobody has used the namespace before. Every node has to answer, and none
+// may have remembered for longer than a TTL; then they count nevertheless. It matters once, at the
+// store's first call. Without it a new namespace can be used when the nodes have known it for a
+// TTL.
 //
-// It is for tests, and for the first start ever: with it, a fleet whose nodes were all started or emptied within one TTL
-// forgets the leases that were held before that.
+// It is for tests, and for the first start ever. With it, a fleet whose nodes were all started or
+// emptied within one TTL forgets the leases that were held before that.
 func WithFreshStart() Option { return func(o *options) { o.fresh = true } }
 
-// New makes a store over nodes, which are independent servers: at least three, and better an odd number of them, since of
-// four no more may be gone than of three. The same nodes have to be given to every store of the namespace, in any order.
-// It does not connect yet.
+// New makes a store over nodes, which are independent servers, at least three. An odd number is
+// better: of four no more may be gone than of three. The same nodes have to be given to every store
+// of the namespace, in any order. It does not connect yet.
 //
-// The namespace names the fleet, as with the other stores, and matches the pattern of a name. Nodes that have one
-// (those of package redislease do) must have the same.
+// The namespace names the fleet, as with the other stores, and matches the pattern of a name. Nodes
+// that have one (those of package redislease do) must have the same.
 func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: 2 * time.Second, ttl: 30 * time.Second}
 	var faults []error
@@ -91,6 +93,6 @@ func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 	return &Store{Session: session, values: v}, nil
 }
 
-// quarantine is for how long a node does not count that has forgotten: the longest lease is kept for its drift, too, and
-// the clocks of the node and of those that remember may drift apart.
+// quarantine is for how long a node does not count that has forgotten. The longest lease is kept
+// for its drift, too. The clocks of the node and of those that remember may drift apart.
 func quarantine(longest time.Duration) time.Duration { return longest + 2*drift(longest) }

@@ -12,7 +12,8 @@ type request struct {
 	key     string
 	changes bool // it asks for a promise at once; otherwise it reads first
 	once    bool // it may not be applied to what has come of it
-	// apply makes an outcome of the present value. It may be called more than once, with the changes of others in between.
+	// apply makes an outcome of the present value. It may be called more than once, with the
+	// changes of others in between.
 	apply func(at reading) (outcome, error)
 }
 
@@ -20,11 +21,12 @@ type request struct {
 type reading struct {
 	value string // empty when it holds nothing
 	now   time.Time
-	// shift has to be added to the end of every lease, which was measured from when the value was written.
+	// shift has to be added to the end of every lease, which was measured from when the value was
+	// written.
 	//
-	// It is the difference between the quorum's clock then and now less the time that the nodes have measured meanwhile,
-	// each by its own clock alone. So a lease is as long as it was meant to be even if the median has come from another
-	// node's clock in between.
+	// It is the difference between the quorum's clock then and now less the time that the nodes
+	// have measured meanwhile, each by its own clock alone. So a lease is as long as it was meant
+	// to be even if the median has come from another node's clock in between.
 	shift time.Duration
 }
 
@@ -80,8 +82,8 @@ func (v *view) reading() reading {
 	return at
 }
 
-// learn applies the request to the value that was seen. Then the proposal is done, or there is something to be
-// accepted, or it has to be promised a ballot first.
+// learn applies the request to the value that was seen. Then the proposal is done, or there is
+// something to be accepted, or it has to be promised a ballot first.
 func (p *proposal) learn(v view) error {
 	p.seen, p.next, p.result = v, "", outcome{}
 	if !v.chosen && !v.promised {
@@ -97,8 +99,8 @@ func (p *proposal) learn(v view) error {
 		p.result = *made
 		p.result.next = "" // it is there already
 	} else {
-		// A try that is not there may still come: some node may have accepted it, and would show it to others as long as
-		// nothing was accepted with a higher ballot.
+		// A try that is not there may still come. Some node may have accepted it, and would show it
+		// to others as long as nothing was accepted with a higher ballot.
 		certain = certain && (len(p.tries) == 0 || v.newest.Accepted > p.tries[len(p.tries)-1].ballot)
 		if p.result, err = p.apply(v.reading()); err != nil {
 			return err
@@ -109,8 +111,8 @@ func (p *proposal) learn(v view) error {
 		p.finish()
 	case !v.promised:
 	case p.result.next == "":
-		// The value that was read was perhaps never chosen, and has to be before it is an answer. Its leases end when
-		// they did: it was written as long before now as the nodes say.
+		// The value that was read was perhaps never chosen, and has to be before it is an answer.
+		// Its leases end when they did: it was written as long before now as the nodes say.
 		e := v.envelope
 		e.Format, e.Written, e.Stamps, e.Round = format, e.Written.Add(v.elapsed), v.stamps, v.round
 		p.next = e.String()

@@ -11,17 +11,19 @@ import (
 	"github.com/solotick/solotick/internal/sleep"
 )
 
-// registers are replicated registers: one value per key, which changes atomically while a majority of the nodes can be
-// reached, whatever the others do. It is CASPaxos (D. Rystsov, 2018), a Paxos of single values without a log.
+// registers are replicated registers: one value per key, which changes atomically while a majority
+// of the nodes can be reached, whatever the others do. It is CASPaxos (D. Rystsov, 2018), a Paxos
+// of single values without a log.
 //
-// A change has two phases. First a proposer asks every node to promise a ballot, and learns from each what it has accepted
-// for the last time. When a majority has promised, the value with the highest ballot is the current one, or may be: the
-// change is applied to it. Then it asks every node to accept the result at its ballot, which a node does that has
-// not promised a higher one meanwhile. A value that a majority has accepted is chosen: every later majority has a node
-// in common with that one, and shows it.
+// A change has two phases. First a proposer asks every node to promise a ballot, and learns from
+// each what it has accepted for the last time. When a majority has promised, the value with the
+// highest ballot is the current one, or may be: the change is applied to it. Then it asks every
+// node to accept the result at its ballot, which a node does that has not promised a higher one
+// meanwhile. A value that a majority has accepted is chosen: every later majority has a node in
+// common with that one, and shows it.
 //
-// A request that changes nothing after all has a promise left over. The next one of the same key uses it, and has nothing to
-// do but the second phase.
+// A request that changes nothing after all has a promise left over. The next one of the same key
+// uses it, and has nothing to do but the second phase.
 type registers struct {
 	*nodes
 	queue    keyqueue.Queue // of those in this process who change a register, so that they do not contend
@@ -29,12 +31,14 @@ type registers struct {
 	promises promises
 }
 
-// update carries requests out, each atomically by itself. Their keys are different. grows says that a node which
-// is out of memory may refuse. It returns what apply returned for each, or why the outcome is unknown.
+// update carries requests out, each atomically by itself. Their keys are different. grows says that
+// a node which is out of memory may refuse. It returns what apply returned for each, or why the
+// outcome is unknown.
 //
-// What changes nothing is answered after one round when a majority has accepted the same ballot, and none of those that
-// were asked a higher one. That is linearizable: the value is chosen, since a majority has accepted it; and before the
-// first of them was asked no higher ballot was chosen, since one of them would have accepted that.
+// What changes nothing is answered after one round when a majority has accepted the same ballot,
+// and none of those that were asked a higher one. That is linearizable. The value is chosen, since
+// a majority has accepted it. Before the first of them was asked no higher ballot was chosen, since
+// one of them would have accepted that.
 func (r *registers) update(ctx context.Context, requests []request, grows bool) []error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, errTimeout)
 	defer cancel()
@@ -165,8 +169,9 @@ func (r *registers) view(p *proposal, i int, counted, others []answer, took time
 	if v.envelope, err = readEnvelope(v.newest.Value); err != nil {
 		return v, err
 	}
-	// Two majorities have a node in common, but it may have been restarted since. Then those must do that have accepted
-	// the value, though they may have promised its ballot a little before it was made.
+	// Two majorities have a node in common, but it may have been restarted since. Then those must
+	// do that have accepted the value, though they may have promised its ballot a little before it
+	// was made.
 	if d, ok := v.envelope.elapsed(counted); ok {
 		v.elapsed = d
 	} else {
@@ -176,7 +181,8 @@ func (r *registers) view(p *proposal, i int, counted, others []answer, took time
 	return v, nil
 }
 
-// accept asks every node to accept the proposed values, and finishes the proposals that a majority has accepted.
+// accept asks every node to accept the proposed values, and finishes the proposals that a majority
+// has accepted.
 func (r *registers) accept(ctx context.Context, writes []*proposal, grows bool) error {
 	if len(writes) == 0 {
 		return nil
@@ -221,8 +227,8 @@ func countVotes(counted []answer, i int) (accepted, refused int) {
 	return accepted, refused
 }
 
-// catchUp sends the chosen value to nodes that have missed it, in the background. Those that are merely a little late
-// get it anyway.
+// catchUp sends the chosen value to nodes that have missed it, in the background. Those that are
+// merely a little late get it anyway.
 func (r *registers) catchUp(open []*proposal, counted, others []answer) {
 	for _, a := range slices.Concat(counted, others) {
 		var ops []quorumnode.Op

@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/internal/sleep"
 )
 
-// abandonedClaims are the grants that nobody will hold: too few replicas have them, and the claims have
-// failed. They are released in the background, since the caller may not wait any longer.
+// abandonedClaims are the grants that nobody will hold: too few replicas have them, and the claims
+// have failed. They are released in the background, since the caller may not wait any longer.
 type abandonedClaims struct {
 	life context.Context // of the store
 	end  context.CancelFunc
@@ -73,7 +73,7 @@ func giveUp(ctx context.Context, release func(ctx context.Context) error) {
 	}
 }
 
-// await waits until an earlier grant of the same claim is released: else the same request would be
+// await waits until an earlier grant of the same claim is released. Else the same request would be
 // granted a lease that is about to be released.
 func (u *abandonedClaims) await(ctx context.Context, id claimID) error {
 	u.mu.Lock()

@@ -11,19 +11,21 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// aside is how many round trips are under way beside the lanes: renewals must not wait for anything else.
+// aside is how many round trips are under way beside the lanes: renewals must not wait for anything
+// else.
 const aside = 2
 
 // connections is how many that makes, to each server; Watch has one more.
 const connections = lanes + aside
 
-// poolSize is not what bounds the connections, but after how many failures to connect go-redis pauses for a second: an
-// outage must not last a second longer for that.
+// poolSize does not bound the connections. It is after how many failures to connect go-redis pauses
+// for a second: an outage must not last a second longer for that.
 const poolSize = 4096
 
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// within bounds a dial, which may know no bound of its own, by the timeout and by the life of the store.
+// within bounds a dial, which may know no bound of its own, by the timeout and by the life of the
+// store.
 func within(life context.Context, timeout time.Duration, dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -33,7 +35,8 @@ func within(life context.Context, timeout time.Duration, dial dialer) dialer {
 	}
 }
 
-// ownClient makes the store's client from the options of another. It differs in what the leases depend on.
+// ownClient makes the store's client from the options of another. It differs in what the leases
+// depend on.
 func ownClient(life context.Context, client redis.UniversalClient, timeout time.Duration) (redis.UniversalClient, error) {
 	if v := reflect.ValueOf(client); v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("redislease: client is a nil %T, must be a *redis.Client or *redis.ClusterClient", client)

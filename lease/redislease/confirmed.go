@@ -7,8 +7,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// confirmedAs calls a verb about a name. Where replicas have to confirm it, a change that was made before, by a request
-// whose answer was lost or not confirmed, changes nothing: then the present value is confirmed.
+// confirmedAs calls a verb about a name. Where replicas have to confirm it, a change may have been
+// made before, by a request whose answer was lost or not confirmed. It then changes nothing, and
+// the present value is confirmed.
 func (s *Store) confirmedAs(ctx context.Context, name string, verb func(ctx context.Context) error) error {
 	if s.abandonedClaims == nil {
 		return verb(ctx)

@@ -21,9 +21,10 @@
 //	solotick:{NAMESPACE:NAME}:told      the sharded channel for that lock alone, and
 //	solotick:{NAMESPACE}:told           one that shows whether anything can be notified
 //
-// Every script touches keys of one hash tag, and only those that it declares; but for the renewal of many locks, which on
-// Cluster is a script for each. A record is one key, and a lock is one, and so each moves with its slot as a whole. So
-// the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
+// Every script touches keys of one hash tag, and only those that it declares. The renewal of many
+// locks is the exception, which on Cluster is a script for each. A record is one key, and a lock is
+// one, and so each moves with its slot as a whole. So the store works on Redis Cluster. It needs
+// Redis 7.0 or Valkey 7.2, and these rights of its user:
 //
 //	ACL rules: ~solotick:* &solotick:* +eval +evalsha +scan +time +ping +select +publish +subscribe +unsubscribe
 //	           +get +set +hget +hset +hmget +hgetall +hdel +hexists +hlen +zadd +zrem +zscore +zrange +zrangebyscore
@@ -33,43 +34,50 @@
 //	With WithFailoverGrace also: +info
 //	For a Node also: +info
 //
-// None of them reaches beyond the keys of the store: no FLUSHALL, KEYS or CONFIG. Without +subscribe, or a channel,
-// Watch notifies of triggers, pauses and resumptions, within two seconds, and of nothing else, and Listen fails:
-// waiters for a lock then poll.
+// None of them reaches beyond the keys of the store: no FLUSHALL, KEYS or CONFIG. Without
+// +subscribe, or a channel, Watch notifies only of triggers, pauses and resumptions, within two
+// seconds. Listen fails, and waiters for a lock then poll.
 //
 // # Who is notified on Cluster
 //
-// Redis Cluster sends a message to all servers, unless its channel belongs to a slot. So each lock has a channel of its
-// own, which only the servers that keep the lock know. A process subscribes to the channels of the locks that it waits
-// for or looks at: from a claim with a WaiterTTL until that has run out, and for five seconds after Lock. The channels
-// share one connection to each server. A channel that moves, or whose server fails, is subscribed to again; then all
-// waiters for that lock in the process are notified, as messages may have been missed. A process that neither waits for
-// a lock nor watches it learns at its next renewal that ForceRelease has taken its hold away.
+// Redis Cluster sends a message to all servers, unless its channel belongs to a slot. So each lock
+// has a channel of its own, which only the servers that keep the lock know. A process subscribes to
+// the channels of the locks that it waits for or looks at. It does so from a claim with a WaiterTTL
+// until that has run out, and for five seconds after Lock. The channels share one connection to
+// each server. A channel that moves, or whose server fails, is subscribed to again. Then all
+// waiters for that lock in the process are notified, as messages may have been missed. A process
+// that neither waits for a lock nor watches it learns at its next renewal that ForceRelease has
+// taken its hold away.
 //
 // # What it does about Redis
 //
-//   - Its client is its own, made from the options of the caller's: few connections, which no burst of the application
-//     can occupy; no retry of its own, since go-redis would run a script a second time after a lost reply; and a
-//     context's deadline is obeyed.
-//   - Concurrent calls travel in one pipeline. A call whose caller gives up before the pipeline leaves is not sent.
-//   - Scripts are called by their hash. A server that does not know one (a restart, a failover, SCRIPT FLUSH) gets its
-//     source, for each failed command of a pipeline by itself.
-//   - When Redis is out of memory claims fail, but leases that are held can still be renewed and settled.
-//   - Operations on records that wait for the same server travel in scripts of up to 64, renewals in scripts of up to
-//     128, those first that end or keep something; on Cluster, in scripts of one hash tag, of which a namespace has 16.
-//     One record that cannot be read fails no other. Of a slot that moves each record is asked for by itself.
-//   - Renewals of many locks are one script for up to 128 of them; on Cluster, one per lock, in one pipeline to each
-//     server. What one server keeps does not wait for another, and a slot that has moved is followed.
-//   - A client of Sentinel is asked for the master once a second, beside each new connection. When that is another server,
-//     the connections to the one before are closed, whatever that one answers: Sentinel takes ten seconds to make a
-//     replica of it. Keep such a client open for as long as the store, which uses its dialer, and give it a ReadTimeout
-//     of well below a TTL: for so long, and for each of its MaxRetries, a Sentinel that hangs is waited for.
+//   - The store has a client of its own, made from the options of the caller's. It has few
+//     connections, which no burst of the application can occupy. It does not retry, since go-redis
+//     would run a script a second time after a lost reply, and it obeys a context's deadline.
+//   - Concurrent calls travel in one pipeline. A call whose caller gives up before the pipeline
+//     leaves is not sent.
+//   - Scripts are called by their hash. A server that does not know one (a restart, a failover,
+//     SCRIPT FLUSH) gets its source, for each failed command of a pipeline by itself.
+//   - When Redis is out of memory claims fail, but leases that are held can still be renewed and
+//     settled.
+//   - Operations on records that wait for the same server travel in scripts of up to 64, renewals
+//     in scripts of up to 128. Operations that end or keep something go first. On Cluster a script
+//     has one hash tag, of which a namespace has 16. One record that cannot be read fails no other.
+//     Of a slot that moves each record is asked for by itself.
+//   - Renewals of many locks are one script for up to 128 of them; on Cluster, one per lock, in one
+//     pipeline to each server. What one server keeps does not wait for another, and a slot that has
+//     moved is followed.
+//   - A client of Sentinel is asked for the master once a second, beside each new connection. When
+//     that is another server, the connections to the one before are closed, whatever that one
+//     answers. Sentinel takes ten seconds to make a replica of it. Keep such a client open for as
+//     long as the store, which uses its dialer. Give it a ReadTimeout of well below a TTL. For so
+//     long, and for each of its MaxRetries, the store waits for a Sentinel that hangs.
 //
 // # Failover
 //
-// Redis replicates asynchronously, so a failover may forget the newest writes. Processes that know of a settlement or a
-// renewal then write it again, and the next grant has a higher token all the same. The fate of a grant that only its
-// holder knows of is a choice:
+// Redis replicates asynchronously, so a failover may forget the newest writes. Processes that know
+// of a settlement or a renewal then write it again, and the next grant has a higher token all the
+// same. The fate of a grant that only its holder knows of is a choice:
 //
 //	by default           another may be granted the same, and for one TTL two hold it
 //	WithReplicas(n)      a grant counts when n replicas have it. With n = all of them, none is ever lost, but while one is
@@ -78,6 +86,6 @@
 //	                     A master that was replaced but lives on may still grant and renew for those that reach it; bound
 //	                     that with min-replicas-to-write and min-replicas-max-lag
 //
-// A restart of Redis without its newest data is a failover in this sense; WithReplicas does not help against that.
-// Configure maxmemory-policy noeviction: an evicted record is a forgotten one.
+// A restart of Redis without its newest data is a failover in this sense; WithReplicas does not
+// help against that. Configure maxmemory-policy noeviction: an evicted record is a forgotten one.
 package redislease

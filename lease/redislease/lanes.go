@@ -2,13 +2,13 @@ package redislease
 
 import "time"
 
-// lanes is how many round trips the store has under way at once, to each server. Mostly two are used: see [traffic.share]. The
-// others are for when a connection hangs.
+// lanes is how many round trips the store has under way at once, to each server. Mostly two are
+// used: see [traffic.share]. The others are for when a connection hangs.
 const lanes = 4
 
 const (
-	// leastHang, and eachTakes for everything in it, is after how long a round trip is no longer waited for: what waits
-	// leaves on another lane.
+	// leastHang, and eachTakes for everything in it, is after how long a round trip is no longer
+	// waited for: what waits leaves on another lane.
 	leastHang = time.Millisecond
 	eachTakes = 50 * time.Microsecond
 	// From divisible requests on, those that wait are sent in two parts, so that the server works
@@ -51,8 +51,9 @@ func (t *traffic) underWay(now time.Time) (n int) {
 	return n
 }
 
-// share is how many of those that wait are to leave now: none while fewer wait than are under way, since answers bring
-// more, and those that travel together cost less; and half of all when they are many.
+// share is how many of the waiting operations leave now. It is none while fewer wait than are under
+// way, since answers bring more, and operations that travel together cost less. It is half of all
+// when they are many.
 func (t *traffic) share(waiting int, now time.Time) int {
 	if waiting == 0 {
 		return 0

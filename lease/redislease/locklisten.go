@@ -10,7 +10,8 @@ func (s *Store) queueChannel() string { return "solotick:" + s.namespace + ":lin
 
 const notificationSuffix = ":told"
 
-// lockChannel is the channel of a name on Cluster, which is in the slot of the name's keys. The empty name has one as well.
+// lockChannel is the channel of a name on Cluster, which is in the slot of the name's keys. The
+// empty name has one as well.
 func (s *Store) lockChannel(name string) string {
 	if name == "" {
 		return s.fleetKey(notificationSuffix)
@@ -28,9 +29,10 @@ func (s *Store) lockChannelName(channel string) string {
 // errMoved is why a channel is subscribed to again.
 var errMoved = errors.New("another server keeps it")
 
-// Listen implements [protocol.Locker]. On Cluster it notifies only of the locks that are of interest to this store:
-// those claimed with a WaiterTTL, while it lasts and a second longer, and those shown by Lock, for five seconds. It
-// calls wake with the name, and no requests, once it has subscribed to a lock's channel.
+// Listen implements [protocol.Locker]. On Cluster it notifies only of the locks that are of
+// interest to this store. They are those claimed with a WaiterTTL, while it lasts and a second
+// longer, and those shown by Lock, for five seconds. It calls wake with the name, and no requests,
+// once it has subscribed to a lock's channel.
 func (s *Store) Listen(ctx context.Context, wake func(name string, requests []string)) error {
 	if s.router.cluster != nil {
 		return newSubscribers(s, wake).run(ctx)

@@ -14,8 +14,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Locks implements [protocol.Locker]. On Cluster the servers are asked one after the other, and the cursor names the one
-// to ask next. A lock that moves from one server to another meanwhile may be missed.
+// Locks implements [protocol.Locker]. On Cluster the servers are asked one after the other, and the
+// cursor names the one to ask next. A lock that moves from one server to another meanwhile may be
+// missed.
 func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
 	if prefix != "" && !protocol.ValidName(prefix) { // a pattern's special characters are in no name
 		return nil, "", context.Cause(ctx)
@@ -45,7 +46,8 @@ func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (lo
 	return locks, next, nil
 }
 
-// scan looks for keys on one server, about count at a time. The cursor is the server's address and its own cursor.
+// scan looks for keys on one server, about count at a time. The cursor is the server's address and
+// its own cursor.
 func (s *Store) scan(ctx context.Context, pattern, cursor string, count int) (keys []string, next string, err error) {
 	addr, from, _ := strings.Cut(cursor, " ")
 	if _, err := strconv.ParseUint(cmp.Or(from, "0"), 10, 64); err != nil {
@@ -76,8 +78,9 @@ func (s *Store) scan(ctx context.Context, pattern, cursor string, count int) (ke
 	return keys, next, nil
 }
 
-// server returns the pipe to the server at addr, or the first one if that is empty, and the address of the one that
-// follows, if any. Servers of a Cluster are in the order of their addresses; when one has gone, the next takes its place.
+// server returns the pipe to the server at addr, or the first one if that is empty. It also returns
+// the address of the one that follows, if any. Servers of a Cluster are in the order of their
+// addresses; when one has gone, the next takes its place.
 func (r *router) server(ctx context.Context, addr string) (p *pipe, found, following string, err error) {
 	if r.only != nil {
 		return r.only, "-", "", nil

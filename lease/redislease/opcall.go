@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// opsPerScript is how many operations one script carries out: more would save nothing, and hold up the other clients of
-// the server.
+// opsPerScript is how many operations one script carries out: more would save nothing, and hold up
+// the other clients of the server.
 const opsPerScript = 64
 
 // renewalsPerScript is the same for renewals, which take Redis half as long as other operations.
@@ -23,7 +23,8 @@ type opCall struct {
 	ctx    context.Context
 	op     driver.Op
 	exists bool // it only asks whether there is a value
-	// confirm makes it fail when too few replicas have confirmed the present value, whatever the result.
+	// confirm makes it fail when too few replicas have confirmed the present value, whatever the
+	// result.
 	confirm bool
 	key     string
 	tag     int // keys of one tag are in one slot
@@ -227,8 +228,8 @@ func (p *pipe) sendOps(ctx context.Context, b batch) {
 	}
 }
 
-// sendApart sends operations of a slot that moves, each by itself: while it moves, a server answers none that name keys
-// of which some are here and some are there.
+// sendApart sends operations of a slot that moves, each by itself. While it moves, a server answers
+// none that name keys of which some are here and some are there.
 func (p *pipe) sendApart(ctx context.Context, ops []*opCall) {
 	cmds := make([]*redis.Cmd, len(ops))
 	for i := range ops {
@@ -258,8 +259,8 @@ func (p *pipe) doOps(ctx context.Context, calls []*opCall) error {
 	return nil
 }
 
-// queue has operations sent: renewals beside the lanes, which must not wait for anything else; all other by the next lane
-// that is free, those first that end something.
+// queue has operations sent. Renewals go beside the lanes, as they must not wait for anything else.
+// All other go by the next lane that is free, those first that end something.
 func (p *pipe) queue(calls []*opCall) {
 	if !slices.ContainsFunc(calls, func(c *opCall) bool { return c.op.Renew == nil }) {
 		go p.beside(calls)

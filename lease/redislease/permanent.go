@@ -9,10 +9,11 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// permanently are beginnings of errors that the same command gets until somebody changes the server's users, the client's
-// options, or the key. READONLY, LOADING, CLUSTERDOWN, MASTERDOWN, OOM, MISCONF and the like pass.
+// permanently are beginnings of errors that the same command gets until somebody changes the
+// server's users, the client's options, or the key. READONLY, LOADING, CLUSTERDOWN, MASTERDOWN,
+// OOM, MISCONF and the like pass.
 //
-// NOAUTH and WRONGPASS are among them: a server reads its users before it asks for a password, so
+// NOAUTH and WRONGPASS are among them. A server reads its users before it asks for a password, so
 // neither a start nor a failover between servers of the same users causes them.
 var permanently = []string{
 	"NOPERM", "NOAUTH", "WRONGPASS", "WRONGTYPE",

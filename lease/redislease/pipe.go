@@ -10,15 +10,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// pipe sends commands to one server. At most lanes round trips are under way at once; commands that come meanwhile wait
-// and leave together, in one pipeline.
+// pipe sends commands to one server. At most lanes round trips are under way at once; commands that
+// come meanwhile wait and leave together, in one pipeline.
 type pipe struct {
 	client  redis.UniversalClient // of one server
 	cluster *redis.ClusterClient  // that the server belongs to; nil when there is none
 	aside   chan struct{}         // holds an element for each round trip beside the lanes
 	timeout time.Duration
 
-	// confirmed has everything sent in pipelines, where replicas are asked to confirm it: see [waiter].
+	// confirmed has everything sent in pipelines, where replicas are asked to confirm it: see
+	// [waiter].
 	confirmed bool
 
 	// scripts make one command of many operations on values.
@@ -58,8 +59,8 @@ func newPipe(client redis.UniversalClient, cluster *redis.ClusterClient, timeout
 	}
 }
 
-// do sends cmd and returns it, or what replaced it, when it is answered, has failed, or ctx has ended. The error is also
-// the command's.
+// do sends cmd and returns it, or what replaced it, when it is answered, has failed, or ctx has
+// ended. The error is also the command's.
 func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	if err := context.Cause(ctx); err != nil {
 		return cmd, err
@@ -89,8 +90,9 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 // cancelLatency is for how long a call may fail to see that it is cancelled.
 const cancelLatency = time.Second
 
-// soon reports whether a call under ctx returns soon even if it is cancelled, which go-redis, unlike a deadline, does not
-// see. Then it is made on the caller's goroutine: to hand it to another costs as much as the call.
+// soon reports whether a call under ctx returns soon even if it is cancelled, which go-redis,
+// unlike a deadline, does not see. Then it is made on the caller's goroutine: to hand it to another
+// costs as much as the call.
 func (p *pipe) soon(ctx context.Context) bool {
 	if p.timeout <= cancelLatency || ctx.Done() == nil {
 		return true
@@ -99,7 +101,8 @@ func (p *pipe) soon(ctx context.Context) bool {
 	return ok && time.Until(deadline) <= cancelLatency
 }
 
-// enterLocked takes a lane for a caller that may send so much at once, by itself: nothing waits before it.
+// enterLocked takes a lane for a caller that may send so much at once, by itself: nothing waits
+// before it.
 func (p *pipe) enterLocked(ctx context.Context, size int) (lane int, ok bool) {
 	now := time.Now()
 	if p.waitingLocked() > 0 || p.traffic.share(size, now) < size || !p.soon(ctx) {
@@ -112,7 +115,8 @@ func (p *pipe) enterLocked(ctx context.Context, size int) (lane int, ok bool) {
 
 func (p *pipe) waitingLocked() int { return len(p.waiting) + len(p.urgent) + len(p.ops) }
 
-// startLocked has what waits sent if it is to leave now. What stays leaves with the next, or before long.
+// startLocked has what waits sent if it is to leave now. What stays leaves with the next, or before
+// long.
 func (p *pipe) startLocked() {
 	for {
 		lane, b := p.boardLocked()
@@ -165,8 +169,8 @@ func (p *pipe) leave(lane int) {
 	p.startLocked()
 }
 
-// takeLocked takes what has waited for longest, urgent operations first. A call whose caller has given up is not sent
-// any more: a claim without a claimer would hold its tick for a whole TTL.
+// takeLocked takes what has waited for longest, urgent operations first. A call whose caller has
+// given up is not sent any more: a claim without a claimer would hold its tick for a whole TTL.
 func (p *pipe) takeLocked(n int) (b batch) {
 	b.ops = takeOps(nil, &p.urgent, n)
 	for len(p.waiting) > 0 && b.size() < n {
@@ -229,8 +233,8 @@ func (p *pipe) sendBatch(b batch) {
 	p.sendOps(ctx, b)
 }
 
-// sendAll sends commands beside the lanes, in as few pipelines as possible. Commands may be replaced by those
-// that were answered in their place; each has its own error.
+// sendAll sends commands beside the lanes, in as few pipelines as possible. Commands may be
+// replaced by those that were answered in their place; each has its own error.
 func (p *pipe) sendAll(ctx context.Context, cmds []*redis.Cmd) {
 	for part := range slices.Chunk(cmds, most) {
 		bound, cancel := context.WithTimeout(ctx, p.timeout)
@@ -247,8 +251,8 @@ func (p *pipe) sendAll(ctx context.Context, cmds []*redis.Cmd) {
 	}
 }
 
-// send gives a server that does not know a script its source, and takes a command to the server of the Cluster that
-// keeps its key now.
+// send gives a server that does not know a script its source. It takes a command to the server of
+// the Cluster that keeps its key now.
 func (p *pipe) send(ctx context.Context, cmds []*redis.Cmd) {
 	p.exec(ctx, p.client, cmds)
 	p.repeat(ctx, p.client, cmds, isNoScript, withSource)
@@ -264,7 +268,8 @@ func (p *pipe) redirect(ctx context.Context, cmds []*redis.Cmd) {
 	}
 }
 
-// repeat sends the commands that failed for that reason, rebuilt. It reports whether there were any.
+// repeat sends the commands that failed for that reason, rebuilt. It reports whether there were
+// any.
 func (p *pipe) repeat(
 	ctx context.Context, client redis.UniversalClient, cmds []*redis.Cmd,
 	failed func(error) bool, rebuild func(context.Context, *redis.Cmd) *redis.Cmd,

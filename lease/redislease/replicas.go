@@ -10,40 +10,46 @@ import (
 )
 
 const (
-	// replicaCheckInterval is more than the time between two checks by Redis for clients that have waited for too long.
+	// replicaCheckInterval is more than the time between two checks by Redis for clients that have
+	// waited for too long.
 	replicaCheckInterval = 150 * time.Millisecond
 
-	// minWaitingTimeout is the shortest timeout in which a question about replicas is answered whatever the answer is.
+	// minWaitingTimeout is the shortest timeout in which a question about replicas is answered
+	// whatever the answer is.
 	minWaitingTimeout = 2 * replicaCheckInterval
 )
 
 // maxReplicas is the greatest number of replicas that [WithReplicas] waits for.
 const maxReplicas = 16
 
-// WithReplicas makes whatever changes a record wait until n replicas of the server have it, 0 to 16. The
-// default, 0, is asynchronous replication: a failover may forget the newest grants, and for one TTL two may then hold
-// the same. On Cluster each server has to have so many replicas.
+// WithReplicas makes whatever changes a record wait until n replicas of the server have it, 0 to
+// 16. The default, 0, is asynchronous replication: a failover may forget the newest grants, and for
+// one TTL two may then hold the same. On Cluster each server has to have so many replicas.
 //
-// The question (WAIT) travels behind the commands, in their pipeline, and waits for at most half of [WithTimeout], which
-// must be at least 300 ms then. When fewer replicas answer in time the call fails with an error that matches [ErrReplicas]: a claim that was granted is
-// released, and a renewal or settlement can be tried again. So a replica that is away stops grants, and in the end
+// The question (WAIT) travels behind the commands, in their pipeline, and waits for at most half of
+// [WithTimeout], which must be at least 300 ms then. When fewer replicas answer in time the call
+// fails with an error that matches [ErrReplicas]. A claim that was granted is released, and a
+// renewal or settlement can be tried again. So a replica that is away stops grants, and in the end
 // runs: have more replicas than n, or prefer that.
 //
-// Only n = all replicas keeps every grant through every failover, for only then has the replica that is promoted every
-// confirmed write. With fewer, the one that is promoted may be one that did not answer.
+// Only n = all replicas keeps every grant through every failover, for only then has the replica
+// that is promoted every confirmed write. With fewer, the one that is promoted may be one that did
+// not answer.
 func WithReplicas(n int) Option { return func(o *options) { o.replicas = n } }
 
-// ErrReplicas is matched by the error of a call that fewer replicas have confirmed than [WithReplicas] asks for. It
-// says how many have.
+// ErrReplicas is matched by the error of a call that fewer replicas have confirmed than
+// [WithReplicas] asks for. It says how many have.
 var ErrReplicas = errors.New("redislease: not on enough replicas")
 
-// replicasError says that a server has carried out the call, and how many of its replicas have confirmed it.
+// replicasError says that a server has carried out the call, and how many of its replicas have
+// confirmed it.
 type replicasError struct {
 	Confirmed, Wanted int
 	Err               error // why it is not known how many have; nil when it is
 }
 
-// unconfirmedError is the error of a change that was made, with its stamp, and that too few replicas have confirmed.
+// unconfirmedError is the error of a change that was made, with its stamp, and that too few
+// replicas have confirmed.
 type unconfirmedError struct {
 	error
 	stamp int64
@@ -75,8 +81,8 @@ func short(cmd *redis.Cmd, err error) bool {
 	return true
 }
 
-// waiter is a hook that has the replicas confirm what a pipeline wrote. It belongs to the client of one server: a
-// question on another connection would be about other writes.
+// waiter is a hook that has the replicas confirm what a pipeline wrote. It belongs to the client of
+// one server: a question on another connection would be about other writes.
 type waiter struct {
 	replicas int
 	most     time.Duration
@@ -85,7 +91,8 @@ type waiter struct {
 // DialHook implements [redis.Hook].
 func (waiter) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook implements [redis.Hook]. What changes a record is always sent in a pipeline: see [pipe.exec].
+// ProcessHook implements [redis.Hook]. What changes a record is always sent in a pipeline: see
+// [pipe.exec].
 func (waiter) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
 // ProcessPipelineHook implements [redis.Hook].
@@ -100,8 +107,9 @@ func (w waiter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 		if writing == nil {
 			return next(ctx, cmds)
 		}
-		// It counts the replicas that have everything which the server had written when the command before was done: so
-		// also what another connection wrote, and a repeated request only finds.
+		// It counts the replicas that have everything which the server had written when the command
+		// before was done. That includes writes of other connections, which a repeated request only
+		// finds.
 		wait := redis.NewIntCmd(ctx, "wait", w.replicas, w.limit(ctx).Milliseconds())
 		all := make([]redis.Cmder, 0, len(cmds)+1)
 		err := next(ctx, append(append(all, cmds...), wait))
@@ -118,8 +126,8 @@ func (w waiter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// limit leaves the answer half of the time, and more than the 100 ms after which Redis notices that a limit has passed.
-// It is never 0, which Redis takes for ever.
+// limit leaves the answer half of the time, and more than the 100 ms after which Redis notices that
+// a limit has passed. It is never 0, which Redis takes for ever.
 func (w waiter) limit(ctx context.Context) time.Duration {
 	limit := w.most
 	if deadline, ok := ctx.Deadline(); ok {

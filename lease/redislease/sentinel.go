@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// askSentinel is how often Sentinel is asked which server is the master: nobody notifies a client of a new
-	// master, and a master that was replaced may go on answering for as long as Sentinel takes to reach it.
+	// askSentinel is how often Sentinel is asked which server is the master, since nobody notifies
+	// a client of a new one. A master that was replaced may go on answering for as long as Sentinel
+	// takes to reach it.
 	askSentinel = time.Second
 
 	// sentinelBound is for how long a dial may ask one Sentinel after another.
 	sentinelBound = time.Minute
 )
 
-// usesSentinel reports whether o are the options of a client made by [redis.NewFailoverClient]. Its dialer asks Sentinel
-// for the master each time.
+// usesSentinel reports whether o are the options of a client made by [redis.NewFailoverClient]. Its
+// dialer asks Sentinel for the master each time.
 func usesSentinel(o *redis.Options) bool { return o.Addr == "FailoverClient" }
 
-// masterFollower dials the master of the moment, and closes the connections to any other server when that is not the
-// one it was.
+// masterFollower dials the master of the moment, and closes the connections to any other server
+// when that is not the one it was.
 type masterFollower struct {
 	dial dialer
 
@@ -102,8 +103,8 @@ func (f *masterFollower) follow(life context.Context) {
 	}
 }
 
-// withinLife lets a dial go on when its caller may not wait any longer: go-redis leaves a Sentinel that does not answer
-// only when the dial has waited for it to the end.
+// withinLife lets a dial go on when its caller may not wait any longer. go-redis leaves a Sentinel
+// that does not answer only when the dial has waited for it to the end.
 func withinLife(life context.Context, dial dialer) dialer {
 	type made struct {
 		conn net.Conn

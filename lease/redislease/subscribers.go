@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// sweepEvery is how often subscribers looks which names are not of interest any more, and which have moved.
+	// sweepEvery is how often subscribers looks which names are not of interest any more, and which
+	// have moved.
 	sweepEvery = time.Second
-	// A channel that cannot be subscribed to is tried again after leastPause, twice that, and so on up to mostPause; where the
-	// server does not allow it, after refusedPause.
+	// A channel that cannot be subscribed to is tried again after leastPause, twice that, and so on
+	// up to mostPause. Where the server does not allow it, it is tried after refusedPause.
 	leastPause, mostPause, refusedPause = 20 * time.Millisecond, time.Second, 10 * time.Second
 )
 
-// channel is that of the lock of one name. The empty name has one as well, on which nothing is notified: as long as it is
-// subscribed to, others can be.
+// channel is that of the lock of one name. The empty name has one as well, on which nothing is
+// notified: as long as it is subscribed to, others can be.
 type channel struct {
 	name, channel string
 	state         channelState
@@ -187,7 +188,8 @@ func (l *subscribers) leave(c *channel, ask bool) {
 	}
 }
 
-// An event is acted on here. The error says why a channel cannot be subscribed to, where no later try is known to help.
+// An event is acted on here. The error says why a channel cannot be subscribed to, where no later
+// try is known to help.
 func (l *subscribers) received(e event) error {
 	if l.at[e.subscriber.node] != e.subscriber {
 		return nil // it was closed
@@ -241,8 +243,8 @@ func (l *subscribers) subscribed(c *channel) {
 	}
 }
 
-// sweep leaves the channels that are not of interest any more, and goes after those that another server keeps now: one that
-// has lost them need not say so.
+// sweep leaves the channels that are not of interest any more, and follows those that another
+// server keeps now. A server that has lost channels need not say so.
 func (l *subscribers) sweep(ctx context.Context) {
 	now := time.Now()
 	for name, c := range l.channels {

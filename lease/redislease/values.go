@@ -13,14 +13,16 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// tags is over how many hash tags the keys of a namespace are spread: operations on keys of one tag travel in one script
-// on Cluster too, and its servers share a namespace by its tags.
+// tags is over how many hash tags the keys of a namespace are spread. Operations on keys of one tag
+// travel in one script on Cluster too, and its servers share a namespace by its tags.
 const tags = 16
 
-// format is the version of the layout of a namespace's keys; a release that finds another one touches nothing.
+// format is the version of the layout of a namespace's keys; a release that finds another one
+// touches nothing.
 const format = "3"
 
-// formatError is the error of calls on a namespace whose keys are of another release. It matches lease.ErrPermanent.
+// formatError is the error of calls on a namespace whose keys are of another release. It matches
+// lease.ErrPermanent.
 type formatError struct {
 	Namespace, Format string
 }
@@ -49,8 +51,8 @@ func newValues(s *Store) *values {
 	return v
 }
 
-// Key is the key of Redis that keeps the record of a name, for those that look into Redis: a hash; see lua/values.lua. The
-// journal of a name is the record of the name "journal:" and that.
+// Key is the key of Redis that keeps the record of a name, for those that look into Redis: a hash;
+// see lua/values.lua. The journal of a name is the record of the name "journal:" and that.
 func Key(namespace, name string) string { return prefixOf(namespace, tagOf(name)) + name }
 
 func prefixOf(namespace string, tag int) string {
@@ -98,7 +100,8 @@ func (v *values) readTime(r []any, after string) (now, since time.Time, err erro
 	return time.UnixMicro(number(r[0])).UTC(), time.UnixMicro(number(r[1])).UTC(), nil
 }
 
-// check returns an error unless the format is known to be the one of this release; it asks the server once.
+// check returns an error unless the format is known to be the one of this release; it asks the
+// server once.
 func (v *values) check(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if err == nil && !v.checked.Load() {
@@ -178,7 +181,8 @@ func (v *values) noteMade(ctx context.Context, op *driver.Op, res *driver.Result
 	}
 }
 
-// changeMade is the key of an [atomic.Bool] in a context, which is set when a change is made under it.
+// changeMade is the key of an [atomic.Bool] in a context, which is set when a change is made under
+// it.
 type changeMade struct{}
 
 // confirm fails when too few replicas have the value of a key as it is.
@@ -195,9 +199,9 @@ func (v *values) confirm(ctx context.Context, key string) error {
 	return nil
 }
 
-// inOrder returns what can be carried out at once, and what has to come later so that the operations on one key keep
-// their order: scripts of different kinds, and several of one kind, may overtake one another. The order of
-// renewals makes no difference.
+// inOrder returns the operations that can be carried out at once, and those that come later so that
+// operations on one key keep their order. Scripts of different kinds, and several of one kind, may
+// overtake one another. The order of renewals makes no difference.
 func inOrder(calls []*opCall) (now, later []*opCall) {
 	if len(calls) == 1 {
 		return calls, nil
@@ -228,8 +232,8 @@ func inAnyOrder(a, b *opCall) bool {
 	return a.op.Renew != nil && b.op.Renew != nil && a.op.Renew.Token != b.op.Renew.Token
 }
 
-// Scan implements [driver.Store]. On Cluster the servers are asked one after the other; what moves from one to another
-// meanwhile may be missed.
+// Scan implements [driver.Store]. On Cluster the servers are asked one after the other; what moves
+// from one to another meanwhile may be missed.
 func (v *values) Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
 	start := "solotick:{" + v.store.namespace + "/"
 	found, next, err := v.store.scan(ctx, start+"*}:"+prefix+"*", cursor, max(count, 1))

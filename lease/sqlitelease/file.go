@@ -27,8 +27,8 @@ const (
 	reserve = 16 << 20
 )
 
-// file is the database. It is opened by the first call, and again when another file has taken its place: after a backup
-// was restored, or when somebody has removed it.
+// file is the database. It is opened by the first call, and again when another file has taken its
+// place. That happens after a backup was restored, or when somebody has removed it.
 type file struct {
 	path    string
 	timeout time.Duration
@@ -45,7 +45,8 @@ type file struct {
 	watchers map[chan struct{}]bool
 }
 
-// opening keeps a new file from being closed while another store in this process has locks on it: that would end them.
+// opening keeps a new file from being closed while another store in this process has locks on it:
+// that would end them.
 var opening sync.Mutex
 
 // now is the store's time: that of the machine.
@@ -126,8 +127,8 @@ func (f *file) open() (*sql.DB, error) {
 	return db, nil
 }
 
-// confirm returns when the disk has what was committed. SQLite would wait for that with its lock held: so a process that is
-// stopped, mostly in such a wait, would hold up the others.
+// confirm returns when the disk has what was committed. SQLite would wait for that with its lock
+// held: so a process that is stopped, mostly in such a wait, would hold up the others.
 func (f *file) confirm() error {
 	if f.hasty {
 		return nil
@@ -155,7 +156,8 @@ func (f *file) unmoved() error {
 	return nil
 }
 
-// prepare makes the tables in a new file, and checks those that are there. Any number of processes may do so at once.
+// prepare makes the tables in a new file, and checks those that are there. Any number of processes
+// may do so at once.
 func prepare(db *sql.DB, now int64) error {
 	ctx := context.Background()
 	conn, err := db.Conn(ctx)

@@ -70,7 +70,8 @@ func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)
 	})
 }
 
-// follow calls receive with each notice of a kind, and missed when it may have missed some, first when it looks for them.
+// follow calls receive with each notice of a kind, and missed when it may have missed some, first
+// when it looks for them.
 func (v *values) follow(ctx context.Context, kind string, missed func(), receive func([]byte) error) error {
 	look := make(chan struct{}, 1)
 	v.file.mu.Lock()
@@ -107,8 +108,8 @@ func (v *values) follow(ctx context.Context, kind string, missed func(), receive
 	}
 }
 
-// noticesAfter returns the notices of a kind that came after the one with that number, and the numbers of the oldest and the
-// newest that are kept, 0 when there are none.
+// noticesAfter returns the notices of a kind that came after the one with that number. It also
+// returns the numbers of the oldest and the newest that are kept, 0 when there are none.
 func (v *values) noticesAfter(ctx context.Context, kind string, last int64) (list [][]byte, oldest, newest int64, err error) {
 	var found [][]byte
 	var first, end int64

@@ -1,12 +1,15 @@
-// Package sqlitelease keeps leases in a SQLite file, which the processes of one machine share and which outlives them.
+// Package sqlitelease keeps leases in a SQLite file, which the processes of one machine share and
+// which outlives them.
 //
-// Several processes may open the file at once, also those of containers that share a volume of one machine. Of each change
-// the disk has confirmed that it is written, so nothing is forgotten when a process is killed or the machine loses power. The
-// clock of the store is that of the machine. A process that is killed leaves no lock behind; one that is stopped while it
-// writes holds up the others until it goes on or is killed: their calls fail in time.
+// Several processes may open the file at once, also those of containers that share a volume of one
+// machine. Of each change the disk has confirmed that it is written, so nothing is forgotten when a
+// process is killed or the machine loses power. The clock of the store is that of the machine. A
+// process that is killed leaves no lock behind. One that is stopped while it writes holds up the
+// others until it goes on or is killed; their calls fail in time.
 //
-// What the file must not be is shared between machines: a network file system is refused. Copy it with VACUUM INTO or the
-// .backup command of sqlite3. To restore a copy, stop all processes, and remove the files beside it that end in -wal and -shm.
+// What the file must not be is shared between machines: a network file system is refused. Copy it
+// with VACUUM INTO or the .backup command of sqlite3. To restore a copy, stop all processes, and
+// remove the files beside it that end in -wal and -shm.
 package sqlitelease
 
 import (
@@ -21,8 +24,8 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a lease.Store on a SQLite file, with every ability of a [driver.Session], and members, sets and messages. It is
-// safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on a SQLite file, with every ability of a [driver.Session], and members,
+// sets and messages. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*driver.Session
 	values *values
@@ -36,14 +39,17 @@ type options struct {
 // Option changes a default of [New].
 type Option func(*options)
 
-// WithTimeout bounds each call. The default is 1 s; at least 10 ms. Choose it well below the shortest TTL.
+// WithTimeout bounds each call. The default is 1 s; at least 10 ms. Choose it well below the
+// shortest TTL.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
-// WithExistingFile keeps the store from making a file where there is none: calls fail until there is one.
+// WithExistingFile keeps the store from making a file where there is none: calls fail until there
+// is one.
 func WithExistingFile() Option { return func(o *options) { o.mustExist = true } }
 
-// New makes a store of the namespace in the file at path, which the first call opens, and makes when there is none: only its
-// owner may read it. The namespace names the fleet, and matches the pattern of a name.
+// New makes a store of the namespace in the file at path. The first call opens the file, and makes
+// it when there is none; only its owner may read it. The namespace names the fleet, and matches the
+// pattern of a name.
 func New(path, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: time.Second}
 	var faults []error

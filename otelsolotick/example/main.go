@@ -1,5 +1,5 @@
-// Command example prints the spans of a job that fails at first: two attempts of one tick, in one trace, and in each the span of a
-// call that the handler makes.
+// Command example prints the spans of a job that fails at first. It shows two attempts of one tick,
+// in one trace, and in each the span of a call that the handler makes.
 //
 //	go -C otelsolotick run ./example
 package main

@@ -16,7 +16,8 @@ import (
 // fails.
 const StopLimit = 2 * time.Second
 
-// Trigger asks the fleet to run a job once, now, and returns its tick. It does not wait for the run.
+// Trigger asks the fleet to run a job once, now, and returns its tick. It does not wait for the
+// run.
 func (f *Fleet) Trigger(job string) time.Time {
 	f.t.Helper()
 	asked, err := fleet.New(f.store)
@@ -100,7 +101,8 @@ func (f *Fleet) Await(failure string, done func() bool) {
 }
 
 // AssertOnce fails the test unless every tick of the job from one time to another, both included,
-// was settled as succeeded, by one run each: the ticks of its schedule, and those of Trigger.
+// was settled as succeeded, by one run each. It counts the ticks of its schedule, and those of
+// Trigger.
 func (f *Fleet) AssertOnce(job string, from, to time.Time) {
 	f.t.Helper()
 	for _, fault := range f.notOnce(job, from, to) {
@@ -132,9 +134,9 @@ func (f *Fleet) notOnce(job string, from, to time.Time) []string {
 	return f.runs.NotOnce(f.t.Context(), f.store, job, ticks)
 }
 
-// AssertStops waits until the context of a run of the job has ended, because its lease was lost,
-// its time was over or its replica was stopped, and fails the test if the handler went on for
-// longer than [StopLimit].
+// AssertStops waits until the context of a run of the job has ended: its lease was lost, its time
+// was over or its replica was stopped. It fails the test if the handler went on for longer than
+// [StopLimit].
 func (f *Fleet) AssertStops(job string) {
 	f.t.Helper()
 	if fault := f.overrun(job); fault != "" {

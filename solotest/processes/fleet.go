@@ -41,8 +41,8 @@ type Fleet struct {
 // Began is when all replicas were ready.
 func (f *Fleet) Began() time.Time { return f.began.UTC() }
 
-// Start starts replicas and returns when they are ready: new ones under any name that matches the
-// pattern of a job's name, or those that were killed or stopped, again.
+// Start starts replicas and returns when they are ready. It starts new ones under any name that
+// matches the pattern of a job's name, or killed or stopped ones again.
 func (f *Fleet) Start(replicas ...string) {
 	f.t.Helper()
 	var started []*member

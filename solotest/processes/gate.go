@@ -16,7 +16,7 @@ type Gate struct {
 // Gate returns the fleet's gate.
 func (f *Fleet) Gate() *Gate { return &f.gate }
 
-// Before calls do with the replica that is about to make the n-th write, from 1; the write happens
+// Before calls do with the replica that is about to make the n-th write, from 1. The write happens
 // after it, unless do kills or pauses that replica. Before and After take the methods of a Fleet.
 func (g *Gate) Before(n int, do func(replica string)) { g.inner.Before(n, do) }
 

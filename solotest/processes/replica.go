@@ -160,8 +160,8 @@ func (r *Replica) Write(ctx context.Context, token int64, key string) error {
 	return r.write(ctx, token, key, false)
 }
 
-// WriteOnce writes under a key of the gate unless there is something already: as INSERT … ON
-// CONFLICT DO NOTHING does, or a call that carries an idempotency key.
+// WriteOnce writes under a key of the gate unless there is something already. INSERT … ON CONFLICT
+// DO NOTHING does the same, or a call that carries an idempotency key.
 func (r *Replica) WriteOnce(ctx context.Context, token int64, key string) error {
 	return r.write(ctx, token, key, true)
 }

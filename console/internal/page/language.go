@@ -11,8 +11,8 @@ const (
 	Chinese = "zh"
 )
 
-// Language returns the first choice that the catalogue has, such as a parameter or a cookie; otherwise the language that an
-// Accept-Language header likes best; otherwise English.
+// Language returns the first choice that the catalogue has, such as a parameter or a cookie.
+// Without one it is the best language of an Accept-Language header, or English.
 func Language(acceptLanguage string, choices ...string) string {
 	for _, choice := range choices {
 		if lang := known(choice); lang != "" {

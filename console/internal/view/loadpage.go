@@ -10,7 +10,8 @@ type LoadQuery struct {
 	Zone string `json:"zone"`
 }
 
-// LoadPage shows how many runs there will be at a time, from the schedules and from how long runs took.
+// LoadPage shows how many runs there will be at a time, from the schedules and from how long runs
+// took.
 type LoadPage struct {
 	Head
 	Query    LoadQuery `json:"query"`
@@ -43,8 +44,8 @@ type Peak struct {
 	Weight int       `json:"weight"`
 	Jobs   []PeakJob `json:"jobs"` // the heaviest first, 20 at most
 	More   int       `json:"more"` // jobs besides these
-	// Flat is how many runs there would be at a time in the hour of At, if each job took its suggestion; where that helps nobody
-	// there are none, and it is Runs.
+	// Flat is how many runs there would be at a time in the hour of At, if each job took its
+	// suggestion. It is Runs where no suggestion helps.
 	Flat int `json:"flat"`
 }
 
@@ -55,6 +56,7 @@ type PeakJob struct {
 	Median   Millis `json:"median_ms"`
 	Measured bool   `json:"measured"`
 	Weight   int    `json:"weight"`
-	// Suggestion is a line of the configuration, a schedule with H or a jitter, that spreads such jobs; "" where there is none.
+	// Suggestion is a line of the configuration, a schedule with H or a jitter, that spreads such
+	// jobs; "" where there is none.
 	Suggestion string `json:"suggestion"`
 }

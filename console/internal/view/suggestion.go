@@ -15,8 +15,9 @@ type suggestion struct {
 	start func(tick time.Time) int64 // when the tick would start, in Unix s
 }
 
-// suggest returns a schedule with H in the minute field, where that has one value or every nth of all; or else a jitter, of an
-// eighth of the time between two ticks, five minutes at most. A job that is spread already, or comes more often than each minute, has none.
+// suggest returns a schedule with H in the minute field, where that has one value or every nth of
+// all. Otherwise it returns a jitter: an eighth of the time between two ticks, five minutes at
+// most. A job that is spread already, or comes more often than each minute, has none.
 func (j *loadJob) suggest() suggestion {
 	const most = 5 * time.Minute
 	spread, period := withHash(j.schedule.String())
@@ -44,8 +45,8 @@ var spreadDescriptors = map[string]string{
 // spreadAlready is the answer of withHash for a spec with H in its minute field.
 const spreadAlready = "H"
 
-// withHash puts H in the minute field of a spec, and returns the period in minutes within which that moves a tick; "" where it
-// would be another kind of schedule.
+// withHash puts H in the minute field of a spec, and returns the period in minutes within which
+// that moves a tick. It returns "" where the schedule would be of another kind.
 func withHash(spec string) (spread string, period int) {
 	if spread = spreadDescriptors[strings.ToLower(spec)]; spread != "" {
 		return spread, 60

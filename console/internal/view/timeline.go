@@ -31,7 +31,8 @@ func (q TimelineQuery) byName(s *Snapshot) (found []sortable, from, to int) {
 	return found, from, to
 }
 
-// TimelineJobs returns the names of the jobs on the page that q asks for, whose histories are to be read for it.
+// TimelineJobs returns the names of the jobs on the page that q asks for, whose histories are to be
+// read for it.
 func TimelineJobs(s *Snapshot, q TimelineQuery) []string {
 	found, from, to := q.byName(s)
 	names := make([]string, 0, to-from)
@@ -41,7 +42,8 @@ func TimelineJobs(s *Snapshot, q TimelineQuery) []string {
 	return names
 }
 
-// Timeline shows the jobs that q chooses, with the histories that fleet.Histories returns for [TimelineJobs].
+// Timeline shows the jobs that q chooses, with the histories that fleet.Histories returns for
+// [TimelineJobs].
 func Timeline(s *Snapshot, histories map[string]fleet.JobHistory, q TimelineQuery, now time.Time) TimelinePage {
 	p := TimelinePage{Head: s.head(now), Query: q, Total: len(s.Status.Jobs), Rows: []TimelineRow{}}
 	from, to, cell := q.window(now)
@@ -132,7 +134,8 @@ func (b *rowBuilder) add(i Item) {
 	b.items = append(b.items, i)
 }
 
-// entry shows what the history has of a tick or of a range. It reports whether there was too much to look at.
+// entry shows what the history has of a tick or of a range. It reports whether there was too much
+// to look at.
 func (b *rowBuilder) entry(e *fleet.Entry, decided map[int64]bool) (cut bool) {
 	if e.IsRange() {
 		return b.settledRange(e, decided)
@@ -213,11 +216,12 @@ func (b *rowBuilder) settledRange(e *fleet.Entry, decided map[int64]bool) (cut b
 // rangeEnd stands among the decided ticks for those of a range that were not looked at one by one.
 const rangeEnd = -1
 
-// undecidedAfter is how long after its time, its grace and its jitter a tick without anything counts as a gap.
+// undecidedAfter is how long after its time, its grace and its jitter a tick without anything
+// counts as a gap.
 const undecidedAfter = 5 * time.Second
 
-// gaps shows the ticks that were due by the schedule, and of which the store has nothing: those from before the definition in
-// force are not looked at, since another schedule may have been in force.
+// gaps shows the ticks that were due by the schedule, and of which the store has nothing. It leaves
+// out those from before the definition in force, which may have had another schedule.
 func (b *rowBuilder) gaps(h fleet.JobHistory, decided map[int64]bool) (cut bool) {
 	sched := b.schedule
 	if h.Schedule != "" {
@@ -248,7 +252,8 @@ func (b *rowBuilder) gaps(h fleet.JobHistory, decided map[int64]bool) (cut bool)
 	return false
 }
 
-// coming shows the ticks to come: one by one, or where they are close together, whether a cell has any.
+// coming shows the ticks to come: one by one, or where they are close together, whether a cell has
+// any.
 func (b *rowBuilder) coming() {
 	if b.schedule == nil || b.j.Spec.Leader {
 		return

@@ -9,8 +9,9 @@ import (
 // mostLong is how many bars that are longer than a cell may begin in it.
 const mostLong = 3
 
-// bin orders items by where they begin, and makes one of those that begin in one cell: of the short ones when there are
-// several, and of long ones when there are many. So a row has few items for each cell.
+// bin orders items by where they begin, and makes one of those that begin in one cell. It joins
+// short ones when there are several, and long ones when there are many. So a row has few items for
+// each cell.
 func bin(items []Item, from time.Time, cell time.Duration) []Item {
 	slices.SortStableFunc(items, func(a, b Item) int { return a.From.Compare(b.From.Time) })
 	binned := []Item{}

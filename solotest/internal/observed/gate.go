@@ -1,5 +1,5 @@
-// Package observed keeps what the two test kits saw: the runs of jobs, and their writes to a gate. It
-// finds their faults.
+// Package observed keeps what the two test kits saw: the runs of jobs, and their writes to a gate.
+// It finds their faults.
 package observed
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 // ErrStale is returned by a gate for a write that carries a lower token than an earlier one of the
-// job: a newer holder has written since.
+// job. A newer holder has written since.
 var ErrStale = errors.New("solotest: the token is stale: a newer holder has written")
 
 // Effect is a write that has happened.
@@ -110,7 +110,7 @@ func (g *Gate) Effects() []Effect {
 }
 
 // NotOnce returns a fault for each key that was written more than once, and for each of the given
-// keys that was not written; and one when nothing was.
+// keys that was not written. It returns one when nothing was.
 func (g *Gate) NotOnce(keys []string) (faults []string) {
 	writes, order := map[string][]Effect{}, []string(nil)
 	for _, e := range g.Effects() {

@@ -101,8 +101,9 @@ func Ticks(s *schedule.Schedule, from, to time.Time) (ticks []time.Time) {
 	return ticks
 }
 
-// NotOnce returns a fault for each tick that has not exactly one run that succeeded: as replicas
-// report them, and those whose replica never learned that the store has settled them.
+// NotOnce returns a fault for each tick that has not exactly one run that succeeded. The runs are
+// those that replicas report, and those whose replica never learned that the store has settled
+// them.
 func (r *Runs) NotOnce(ctx context.Context, store lease.Store, job string, ticks []time.Time) (faults []string) {
 	succeeded, err := r.Succeeded(ctx, store, job)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package checkin reports the runs of a job to monitors of cron jobs: to Healthchecks and to Sentry.
+// Package checkin reports the runs of a job to monitors of cron jobs: to Healthchecks and to
+// Sentry.
 //
 //	when                                          the report
 //	an attempt begins                             started
@@ -8,7 +9,7 @@
 //	the lease was lost, the replica stops         nothing more: who takes the tick over reports
 //
 // A run is known there by an id that is made from the tick, so that all attempts and takeovers of a
-// tick are one run. The end is reported under the lease: a process that is killed before its report
+// tick are one run. The end is reported under the lease. A process that is killed before its report
 // arrived has not settled the tick either, so another replica runs it again, and reports. The same
 // report can come twice; to the monitor it is one.
 //
@@ -77,7 +78,8 @@ func Around(handler jobs.Handler, n settings.Notify, policy jobs.Retry, logger *
 	}
 }
 
-// RunID is the id of a tick's run: a UUID of version 5, the same on every replica and for each attempt.
+// RunID is the id of a tick's run: a UUID of version 5, the same on every replica and for each
+// attempt.
 func RunID(run jobs.Run) string {
 	sum := sha1.Sum([]byte("solotick:" + run.TickID())) //nolint:gosec // see above
 	id := sum[:16]
@@ -114,8 +116,8 @@ func (r *reporter) ended(ctx context.Context, run jobs.Run, err error) state {
 	}
 }
 
-// report sends a report to every monitor, until each has answered, tries are used up, or ctx ends. One that hangs does not
-// hold up the others.
+// report sends a report to every monitor, until each has answered, tries are used up, or ctx ends.
+// One that hangs does not hold up the others.
 func (r *reporter) report(ctx context.Context, run jobs.Run, s state, tries int) {
 	var all sync.WaitGroup
 	defer all.Wait()

@@ -6,8 +6,9 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// atWall returns the instants at which a clock in zone shows the wall time of t: one, or two where
-// a clock change repeats it, in order. For a skipped wall time it returns the end of the gap.
+// atWall returns the instants at which a clock in zone shows the wall time of t. It returns one, or
+// two in order where a clock change repeats it. For a skipped wall time it returns the end of the
+// gap.
 func atWall(t time.Time, zone *time.Location) []time.Time {
 	const around = 12 * time.Hour
 	reading := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)

@@ -24,9 +24,9 @@ import (
 
 const (
 	// pollInterval is the time between two reads of the file. A change is found by its content, not
-	// by its modification time: that works with editors that rename, with the symbolic links of
-	// Kubernetes and with network file systems, and ignores a touch. A file of a thousand jobs
-	// takes a millisecond to read.
+	// by its modification time. That works with editors that rename, with the symbolic links of
+	// Kubernetes and with network file systems. It ignores a touch. A file of a thousand jobs takes
+	// a millisecond to read.
 	pollInterval = time.Second
 
 	// maxNamed is the number of jobs that the log line of a reload names.

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// replicaID returns an id for a replica on a host: the characters of the host name that ids may
-// have, and 8 random characters, so that a restarted replica has another id.
+// replicaID returns an id for a replica on a host. It has the characters of the host name that ids
+// may have, and 8 random ones, so that each start has its own.
 func replicaID(host string) string {
 	const suffix, maxLength = 8, 128
 	clean := strings.Map(func(r rune) rune {

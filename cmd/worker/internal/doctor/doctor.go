@@ -81,8 +81,8 @@ func newReport(ctx context.Context, s *stores.Store, cfg *config.Config) Report 
 	return x
 }
 
-// Watch checks what Examine does, through the connection of a replica that runs, but for permissions: they need calls
-// that change the store, and the replica makes these anyway.
+// Watch checks what Examine does, through the connection of a replica that runs, except
+// permissions. They need calls that change the store, and the replica makes these anyway.
 func Watch(ctx context.Context, s *stores.Store, cfg *config.Config, configured []*jobs.Job) Report {
 	x := newReport(ctx, s, cfg)
 	if storeAnswers(x.Checks) {

@@ -1,6 +1,6 @@
-// Package sdnotify says to systemd when the worker is ready, when it stops, and that it is alive:
-// the protocol of sd_notify(3) over the socket that systemd names in the environment of a unit of
-// Type=notify.
+// Package sdnotify reports to systemd when the worker is ready, when it stops, and that it is
+// alive. It speaks the protocol of sd_notify(3) to the socket that systemd names in the
+// environment.
 package sdnotify
 
 import (

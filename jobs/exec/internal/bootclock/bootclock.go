@@ -30,7 +30,7 @@ func Now() Instant {
 	return Instant(now.Nano())
 }
 
-// Of converts a reading of the local clock. It reads the boot clock first: a process that is frozen
+// Of converts a reading of the local clock. It reads the boot clock first. A process that is frozen
 // between the two readings gets an instant that is too early, never one that is too late.
 func Of(t time.Time) Instant {
 	now := Now()

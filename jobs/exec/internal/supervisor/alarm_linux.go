@@ -10,7 +10,7 @@ import (
 )
 
 // alarm sends on c at an instant. It follows the boot clock, so one that passed while the machine
-// was suspended is sent right after it has woken up; Go's timers would add the length of the
+// was suspended is sent right after it has woken up. Go's timers would add the length of the
 // suspension.
 type alarm struct {
 	c    chan struct{} // of size 1: wake-ups coalesce

@@ -26,7 +26,7 @@ func newAlarm() (*alarm, error) {
 }
 
 // set moves the alarm. No wait is longer than a second, because the timer may stand still during
-// sleep while the instants go by; loop sets the alarm again when it is woken.
+// sleep while the instants go by. loop sets the alarm again when it is woken.
 func (a *alarm) set(at bootclock.Instant) {
 	a.timer.Reset(min(bootclock.Now().Until(at), time.Second))
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // launcher starts commands, one at a time, on an operating-system thread of its own. That thread is
-// the parent that the parent-death signal follows, so it must live as long as the process; and a
-// file system that hangs while a program is loaded from it hangs this thread only.
+// the parent that the parent-death signal follows, so it must live as long as the process. A file
+// system that hangs while a program is loaded from it hangs this thread only.
 type launcher struct {
 	requests chan *protocol.Start
 	launched chan launched

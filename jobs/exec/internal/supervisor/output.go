@@ -16,7 +16,7 @@ const (
 	tailLines = 20
 	tailBytes = 4 << 10
 
-	// How many lines of a run are passed on at once, and how many a second after that: a command
+	// How many lines of a run are passed on at once, and how many a second after that. A command
 	// may write tens of megabytes a second, and a log is for people.
 	lineBurst, lineRate = 1000, 100
 )

@@ -24,7 +24,7 @@ func (p *plan) termAt() bootclock.Instant {
 	if p.stopped != 0 {
 		return min(p.stopped, p.killAt())
 	}
-	// An eighth of what the last extension gave: a replica renews at a third of the TTL, so a
+	// It is an eighth of what the last extension gave. A replica renews at a third of the TTL, so a
 	// renewal that is merely slow ends no run, whatever the grace.
 	eighth := max(p.extended.Until(p.deadline)/8, 0)
 	return p.deadline.Add(-min(p.grace, eighth))

@@ -22,7 +22,7 @@ func commandAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// reapGroupLeader reaps a group leader that has ended, after killing the rest of its group: until
+// reapGroupLeader reaps a group leader that has ended, after killing the rest of its group. Until
 // it is reaped, no other process or group can have its number.
 func reapGroupLeader(pid int) (status syscall.WaitStatus, ended bool) {
 	var info unix.Siginfo
