@@ -12,7 +12,7 @@ import (
 )
 
 // mostLines is how many lines a move may bring; 0: as many as it takes.
-var mostLines = map[string]int{"gocron": 5, "redislock": 0, "redsync": 0, "fx": 25, "redis_rate": 0, "asynq": 0}
+var mostLines = map[string]int{"gocron": 5, "redislock": 0, "redsync": 0, "fx": 25, "leader": 0, "redis_rate": 0, "asynq": 0}
 
 // The rows of the overview, such as: | [gocron v2](gocron.md) | sologocron | 1 | 3 |
 var move = regexp.MustCompile(`(?m)^\| \[[^]]+\]\(([a-z_]+)\.md\) \|.*\| (\d+) \| (\d+) \|$`)
