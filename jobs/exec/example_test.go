@@ -13,7 +13,7 @@ import (
 )
 
 // The main of a service whose job is a command: the service is started again as the supervisor of its commands.
-func Example() {
+func Example() { //nolint:testableexamples // runs until it is stopped
 	if len(os.Args) == 2 && os.Args[1] == "supervise-commands" {
 		os.Exit(exec.SupervisorMain())
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // A job that adds an entry to the stream reports at each tick, once. Consumers of the stream do the work.
-func ExampleNew() {
+func ExampleNew() { //nolint:testableexamples // needs a Redis
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true})
 	handler, err := redisstream.New(client, redisstream.Stream{Name: "reports", MaxLen: 10_000, Fields: map[string]string{"kind": "nightly"}})
 	if err != nil {

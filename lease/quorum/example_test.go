@@ -14,7 +14,7 @@ import (
 )
 
 // A scheduler on three independent servers, of which one may be gone.
-func ExampleNew() {
+func ExampleNew() { //nolint:testableexamples // needs three of Redis
 	var nodes []quorum.Node
 	for _, addr := range []string{"a:6379", "b:6379", "c:6379"} {
 		node, err := redislease.NewNode(redis.NewClient(&redis.Options{Addr: addr}), "billing")

@@ -13,7 +13,7 @@ import (
 )
 
 // One of all processes that share the Redis writes the report of the day.
-func ExampleNew() {
+func ExampleNew() { //nolint:testableexamples // needs a Redis
 	ctx := context.Background()
 	store, err := redislease.New(redis.NewClient(&redis.Options{Addr: "localhost:6379"}), "billing")
 	if err != nil {
