@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,4 +50,18 @@ func TestEmbedderOfRedisGetsNothingOfSQLite(t *testing.T) {
 	require.NotEmpty(t, archives)
 	require.NotContains(t, strings.Join(archives, "\n"), "modernc.org", "it is downloaded")
 	require.NoDirExists(t, filepath.Join(cache, "modernc.org"))
+}
+
+// docs/embedding.md says how many. The go command itself lists what a build links.
+func TestEmbeddersLinkSevenModules(t *testing.T) {
+	touch(t)
+	list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", module)
+	list.Dir = root
+	out, err := list.Output()
+	require.NoError(t, err)
+	modules := strings.Fields(string(out))
+	slices.Sort(modules)
+	modules = slices.Compact(modules)
+	require.Contains(t, modules, module)
+	require.LessOrEqual(t, len(modules), 7, "%v", modules)
 }
