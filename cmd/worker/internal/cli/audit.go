@@ -37,7 +37,7 @@ func (c *cli) audit() *cobra.Command {
 					budget, bytesFlag(protocol.MinAuditBudget), bytesFlag(protocol.MaxAuditBudget)))
 			}
 			if budget != 0 && cmd.Flags().Changed("server") {
-				fault = errors.Join(fault, errors.New("--budget: does not go with --server: who can remove acts from the log needs the store itself"))
+				fault = errors.Join(fault, errors.New("--budget: does not go with --server: removing acts from the log needs direct access to the store"))
 			}
 			if err := flagFaults(cmd, fault, out.check()); err != nil {
 				return err
