@@ -15,7 +15,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// term is the time for which this replica is elected: what it knows of the jobs, and a queue for each receiver.
+// term is the time for which this replica is elected: what it knows of the jobs, and a queue for
+// each receiver.
 type term struct {
 	*Notifier
 	queues []*queue
@@ -66,7 +67,7 @@ func (t *term) run(ctx context.Context) {
 		err := t.look(ctx)
 		took := time.Since(began)
 		if err != nil && ctx.Err() == nil && !failing {
-			t.options.logger.Warn("the fleet could not be looked at for notifications", slog.String("error", err.Error()))
+			t.options.logger.Warn("the notifier cannot read the fleet", slog.String("error", err.Error()))
 		}
 		failing = err != nil
 		t.wait(ctx, max(t.options.interval, 20*took), max(t.options.interval/10, 20*took))
@@ -97,7 +98,7 @@ func (t *term) begin(ctx context.Context) bool {
 		err = t.save(ctx, now)
 	}
 	if err != nil && ctx.Err() == nil {
-		t.options.logger.Warn("notifications cannot begin", slog.String("error", err.Error()))
+		t.options.logger.Warn("the notifier cannot begin", slog.String("error", err.Error()))
 	}
 	return err == nil
 }
@@ -176,7 +177,8 @@ func (t *term) queue(j fleet.JobStatus, outcomes []fleet.Entry) {
 	}
 }
 
-// learn reads the progress of jobs that it does not know yet, in pages, and forgets those that are gone.
+// learn reads the progress of jobs that it does not know yet, in pages, and forgets those that are
+// gone.
 func (t *term) learn(ctx context.Context, list []fleet.JobStatus) error {
 	there := make(map[string]bool, len(list))
 	var names []string
@@ -209,8 +211,8 @@ func (t *term) learn(ctx context.Context, list []fleet.JobStatus) error {
 	return nil
 }
 
-// set takes a value of the store, unless it is older than the one that is known. One that cannot be read is replaced with the next
-// notification.
+// set takes a value of the store, unless it is older than the one that is known. One that cannot be
+// read is replaced with the next notification.
 func (k *known) set(p protocol.Progress) {
 	if p.Version.Stamp != 0 && p.Version.Stamp < k.Version.Stamp {
 		return
@@ -223,8 +225,9 @@ func (k *known) set(p protocol.Progress) {
 	}
 }
 
-// compare looks at the summary of a job. It is steady when its newest outcomes say nothing that a receiver does not know: then its
-// history is not read. states says that it is or was overdue or unserved.
+// compare looks at the summary of a job. It is steady when its newest outcomes say nothing that a
+// receiver does not know: then its history is not read. states says that it is or was overdue or
+// unserved.
 func (t *term) compare(j fleet.JobStatus, local time.Time) (steady, states bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -341,7 +344,8 @@ func (t *term) now() time.Time {
 	return t.at.Add(time.Since(t.local))
 }
 
-// commit records that a receiver has come so far with a job. It reports false when somebody else has: then the job is looked at again.
+// commit records that a receiver has come so far with a job. It reports false when somebody else
+// has: then the job is looked at again.
 func (t *term) commit(ctx context.Context, receiver int, job string, then reached) (bool, error) {
 	name := t.receivers[receiver].Name
 	for ctx.Err() == nil {

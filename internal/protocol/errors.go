@@ -19,12 +19,12 @@ var (
 	// ErrRecord is matched by an error of a store which has answered, but cannot read what it keeps
 	// under a name: something else is there. The error says what to look at. Calls for other names
 	// work.
-	ErrRecord = errors.New("lease: not a record")
+	ErrRecord = errors.New("lease: the value is not a record")
 
 	// ErrPermanent is matched by an error of a store that the same call would get again and again.
 	// Only a change of a setting, a permission, or the data ends it: see [Permanent]. A caller that
 	// retries returns it.
-	ErrPermanent = errors.New("lease: permanent")
+	ErrPermanent = errors.New("lease: permanent error")
 )
 
 // Permanent returns err as one that matches [ErrPermanent], with the same text; nil for nil. It is

@@ -27,7 +27,7 @@ type Policy struct {
 }
 
 // ErrNoTriggers is returned by [Controller.Trigger] for a name whose Policy refuses triggers.
-var ErrNoTriggers = errors.New("lease: the name is not triggered")
+var ErrNoTriggers = errors.New("lease: the name takes no triggers")
 
 // Kept returns how many settled ticks are kept.
 func (p Policy) Kept() int {

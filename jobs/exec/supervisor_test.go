@@ -101,7 +101,7 @@ func TestSupervisorMainRefusesToRunByHand(t *testing.T) {
 	require.NoError(t, err)
 	output, err := osexec.Command(program, "supervisor").CombinedOutput()
 	require.EqualError(t, err, "exit status 1")
-	require.Contains(t, string(output), "a worker starts this command")
+	require.Contains(t, string(output), "only a worker can start this command")
 }
 
 func TestManyRunsAtOnceLeaveNothingBehind(t *testing.T) {

@@ -15,10 +15,11 @@ import (
 // auditPrefix says which parts there are.
 const (
 	auditPrefix = "audit:"
-	// auditPart is how many entries a part gets before the next one begins. Others may add some meanwhile: the list of a
-	// part keeps four times as many.
+	// auditPart is how many entries a part gets before the next one begins. Others may add some
+	// meanwhile: the list of a part keeps four times as many.
 	auditPart = 64
-	// auditPartBytes is how many bytes it gets at most. So many of the budget are kept for the part that is written.
+	// auditPartBytes is how many bytes it gets at most. So many of the budget are kept for the part
+	// that is written.
 	auditPartBytes = protocol.MinAuditBudget / 8
 )
 
@@ -134,7 +135,7 @@ func (s *Session) onAudit(ctx context.Context, what string, do func(auditHead) (
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: others changed it each of %d times that it was to be changed", what, tries)
+	return fmt.Errorf("%s: other clients changed it before each of %d tries to write", what, tries)
 }
 
 func (s *Session) readAuditHead(ctx context.Context) (auditHead, error) {
@@ -156,8 +157,8 @@ func readHead(v Value) (h auditHead, err error) {
 	return h, nil
 }
 
-// writeHead drops entries past the budget, and writes the head if nobody has changed it since it was read. The parts go
-// first: they would be left over if this process ended in between.
+// writeHead drops entries past the budget, and writes the head if nobody has changed it since it
+// was read. The parts go first: they would be left over if this process ended in between.
 func (s *Session) writeHead(ctx context.Context, h auditHead) (done bool, err error) {
 	if err := s.dropAudit(ctx, h.trim()); err != nil {
 		return false, err

@@ -297,7 +297,7 @@ func (s *Session) take(w *work, res Result) {
 	}
 	w.value, w.now, w.truth = res.Value, res.Now, true
 	if w.tried >= tries {
-		w.fail(fmt.Errorf("lease: %s: others changed it each of %d times that it was to be changed", w.key, tries))
+		w.fail(fmt.Errorf("lease: %s: other clients changed it before each of %d tries to write", w.key, tries))
 	}
 }
 

@@ -35,7 +35,8 @@ func (s *Session) SetProgress(ctx context.Context, p protocol.Progress) (present
 	if err := protocol.CheckProgress(p); err != nil {
 		return present, false, err
 	}
-	// It is small, and what was sent already would be sent again without it: so it is written in a full memory, too.
+	// It is small, and what was sent already would be sent again without it: so it is written in a
+	// full memory, too.
 	if len(p.Data) == 0 {
 		p.Data = nil
 	}
@@ -73,5 +74,5 @@ func (s *Session) removeProgress(ctx context.Context, name string) error {
 		}
 		p.Data = nil
 	}
-	return fmt.Errorf("remove the progress of %q: others changed it each of %d times", name, tries)
+	return fmt.Errorf("remove the progress of %q: other clients changed it before each of %d tries", name, tries)
 }

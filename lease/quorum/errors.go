@@ -18,7 +18,7 @@ var (
 
 	// errContended is returned when others were faster for a call's whole timeout. Nothing is known
 	// of the outcome; the same request may be made again.
-	errContended = errors.New("quorum: others have changed the same name again and again")
+	errContended = errors.New("quorum: other clients change the same name again and again")
 
 	// errTwice is returned when two of the nodes are one server: it would be counted twice. Give
 	// each node a server of its own.
@@ -27,7 +27,7 @@ var (
 	// errClosed is returned by a store that is closed.
 	errClosed = protocol.Permanent(errors.New("quorum: the store is closed"))
 
-	errTimeout = fmt.Errorf("quorum: no more within the timeout: %w", context.DeadlineExceeded)
+	errTimeout = fmt.Errorf("quorum: the call did not end within the timeout: %w", context.DeadlineExceeded)
 
 	errReply = errors.New("quorum: unexpected reply")
 )

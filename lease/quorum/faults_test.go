@@ -48,8 +48,8 @@ func synced(t testing.TB, s protocol.Store, names ...string) {
 // settle lets nodes and stores finish their pending calls.
 func settle() { synctest.Wait() }
 
-// The schedule in which a node that was emptied, had it a say, would let a tick be granted to two: it was one of the
-// two that granted it, and the third does not know.
+// The schedule in which a node that was emptied, had it a say, would let a tick be granted to two:
+// it was one of the two that granted it, and the third does not know.
 func TestEmptiedNodeHasNoVoteForATTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
@@ -77,7 +77,8 @@ func TestEmptiedNodeHasNoVoteForATTL(t *testing.T) {
 		require.LessOrEqual(t, short.Wait, 22*time.Second)
 		require.ErrorContains(t, err, "node-0: connection refused")
 
-		// With the one that remembers it goes on at once, and the one that was emptied catches up on the way.
+		// With the one that remembers it goes on at once, and the one that was emptied catches up
+		// on the way.
 		list[0].set(false)
 		claimed(t, other, protocol.Held, claimOf("job", 100, "b", 20*time.Second))
 		require.NoError(t, other.Renew(t.Context(), []protocol.Grant{grant})[0])
@@ -140,8 +141,8 @@ func TestTTLsAboveTheLongestAreRefused(t *testing.T) {
 	})
 }
 
-// Leases last as long as they should whichever of the nodes answer, though their clocks are minutes apart: no longer than
-// the TTL, its drift and a round trip, and no shorter.
+// Leases last as long as they should whichever of the nodes answer, though their clocks are minutes
+// apart: no longer than the TTL, its drift and a round trip, and no shorter.
 func TestLeasesLastTheirTTLThoughClocksDiffer(t *testing.T) {
 	const ttl = 10 * time.Second
 	for gone := range 3 {
@@ -179,8 +180,8 @@ func TestLeasesLastTheirTTLThoughClocksDiffer(t *testing.T) {
 	}
 }
 
-// A holder whose clock is slower than the nodes' still has its TTL: others are granted the tick a drift later, and Left
-// says so.
+// A holder whose clock is slower than the nodes' still has its TTL: others are granted the tick a
+// drift later, and Left says so.
 func TestLeaseIsKeptForItsDrift(t *testing.T) {
 	for _, ttl := range []time.Duration{20 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -200,7 +201,8 @@ func TestLeaseIsKeptForItsDrift(t *testing.T) {
 	}
 }
 
-// Tokens rise though a minority, and then another, forgets everything; and by the clock though all do.
+// Tokens rise though a minority, and then another, forgets everything; and by the clock though all
+// do.
 func TestTokensRiseThoughNodesForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
@@ -271,7 +273,7 @@ func TestFaultyParametersAreRefusedAllAtOnce(t *testing.T) {
 	require.ErrorContains(t, err, "0 nodes, must be at least 3")
 	require.ErrorContains(t, err, `namespace "a:b" must start with`)
 	require.ErrorContains(t, err, "timeout 1ms must be at least 10ms")
-	require.ErrorContains(t, err, "longest term 0s must be at least 1ms")
+	require.ErrorContains(t, err, "longest TTL 0s must be at least 1ms")
 }
 
 func TestClosedStoreFails(t *testing.T) {
@@ -281,8 +283,8 @@ func TestClosedStoreFails(t *testing.T) {
 	require.ErrorContains(t, err, "the store is closed")
 }
 
-// An emptied node gets back the value that it has forgotten when a store reads it, and the value is as old there as
-// anywhere.
+// An emptied node gets back the value that it has forgotten when a store reads it, and the value is
+// as old there as anywhere.
 func TestEmptiedNodeCatchesUpOnRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)

@@ -74,7 +74,7 @@ func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 		faults = append(faults, fmt.Errorf("quorum: timeout %s must be at least 10ms", o.timeout))
 	}
 	if o.ttl < time.Millisecond {
-		faults = append(faults, fmt.Errorf("quorum: longest term %s must be at least 1ms", o.ttl))
+		faults = append(faults, fmt.Errorf("quorum: longest TTL %s must be at least 1ms", o.ttl))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err

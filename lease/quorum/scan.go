@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// scan says how far keys have been looked for. Nodes are asked one after another, in the order of their names.
+// scan says how far keys have been looked for. Nodes are asked one after another, in the order of
+// their names.
 type scan struct {
 	place  int    // in that order
 	done   int    // nodes that were asked for all of their keys
@@ -71,7 +72,8 @@ func (n *nodes) scan(ctx context.Context, prefix string, at scan, count int) (ke
 	return nil, at, short
 }
 
-// inOrder returns the nodes by their names: every store of the namespace scans them in the same order.
+// inOrder returns the nodes by their names: every store of the namespace scans them in the same
+// order.
 func (n *nodes) inOrder() []int {
 	order := make([]int, len(n.list))
 	for i := range order {
@@ -88,9 +90,10 @@ type page struct {
 }
 
 // errForgot is why a node is passed over that answers.
-var errForgot = errors.New("it was started or emptied within the longest term, or meanwhile")
+var errForgot = errors.New("it was started or emptied within the longest TTL, or during the scan")
 
-// page asks one node for some of its keys. It must count, and have remembered the same since it was asked first.
+// page asks one node for some of its keys. It must count, and have remembered the same since it was
+// asked first.
 func (n *nodes) page(ctx context.Context, i int, prefix string, at scan, count int) (p page, err error) {
 	if p.keys, p.next, err = n.list[i].Keys(ctx, prefix, at.cursor, count); err != nil {
 		return p, err

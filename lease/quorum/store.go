@@ -8,9 +8,9 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a lease.Store on a majority of independent nodes, with the abilities of a [driver.Session] and those of a
-// [protocol.Membership], [protocol.KnownMembers], [protocol.Sets] and [protocol.Publisher]. It is safe for concurrent use. Close
-// it when it is no longer used.
+// Store is a lease.Store on a majority of independent nodes, with the abilities of a
+// [driver.Session] and those of a [protocol.Membership], [protocol.KnownMembers], [protocol.Sets]
+// and [protocol.Publisher]. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*driver.Session
 	values *values
@@ -28,7 +28,7 @@ func (s *Store) Hint(err error) string {
 	case errors.Is(err, ErrFormat):
 		return "use another namespace, or stop all replicas and delete the namespace's keys on every node"
 	case errors.Is(err, ErrRestarted):
-		return "wait: a node counts when it has remembered the namespace for the longest term; WithFreshStart does without that, at the first start ever"
+		return "wait: a node counts when it has remembered the namespace for the longest TTL; WithFreshStart does without that, at the first start ever"
 	case !errors.As(err, &few):
 		return ""
 	}
@@ -42,8 +42,8 @@ func (s *Store) Hint(err error) string {
 	return ""
 }
 
-// Close ends the pending calls of the nodes and waits for them. Calls fail with an error that matches lease.ErrPermanent from then on. The nodes are
-// the caller's, and stay open.
+// Close ends the pending calls of the nodes and waits for them. Calls fail with an error that
+// matches lease.ErrPermanent from then on. The nodes are the caller's, and stay open.
 func (s *Store) Close() error {
 	s.values.close()
 	return nil

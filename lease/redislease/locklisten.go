@@ -27,7 +27,7 @@ func (s *Store) lockChannelName(channel string) string {
 }
 
 // errMoved is why a channel is subscribed to again.
-var errMoved = errors.New("another server keeps it")
+var errMoved = errors.New("another server keeps the channel")
 
 // Listen implements [protocol.Locker]. On Cluster it notifies only of the locks that are of
 // interest to this store. They are those claimed with a WaiterTTL, while it lasts and a second

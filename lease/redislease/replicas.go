@@ -39,7 +39,7 @@ func WithReplicas(n int) Option { return func(o *options) { o.replicas = n } }
 
 // ErrReplicas is matched by the error of a call that fewer replicas have confirmed than
 // [WithReplicas] asks for. It says how many have.
-var ErrReplicas = errors.New("redislease: not on enough replicas")
+var ErrReplicas = errors.New("redislease: too few Redis replicas have confirmed the change")
 
 // replicasError says that a server has carried out the call, and how many of its replicas have
 // confirmed it.

@@ -11,7 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// subscriber is a connection to one server of a Cluster, on which the channels of many names are subscribed to.
+// subscriber is a connection to one server of a Cluster, on which the channels of many names are
+// subscribed to.
 type subscriber struct {
 	node    *redis.Client
 	sub     *redis.PubSub
@@ -25,8 +26,8 @@ type subscriber struct {
 	sent   []order // in the order in which the server answers them
 }
 
-// order is a request to subscribe to a channel, or to unsubscribe. Each is a command of its own, since one cannot name
-// channels of several slots.
+// order is a request to subscribe to a channel, or to unsubscribe. Each is a command of its own,
+// since one cannot name channels of several slots.
 type order struct {
 	c     *channel
 	leave bool
@@ -151,9 +152,10 @@ func (e *subscriber) received(m any, err error) (*event, error) {
 		case m.Kind == "sunsubscribe": // nobody asked for it
 			return &event{kind: moved, channel: m.Channel}, nil
 		}
-		return nil, fmt.Errorf("%w: %s, which was not asked for", errReply, m)
+		return nil, fmt.Errorf("%w: %s, to which this store has not subscribed", errReply, m)
 	case nil:
-		// go-redis has left the connection for another one when the server names itself as the one to go to.
+		// go-redis has left the connection for another one when the server names itself as the one
+		// to go to.
 		if !errors.As(err, &refusal) || strings.HasSuffix(err.Error(), " "+e.node.Options().Addr) {
 			return nil, err
 		}

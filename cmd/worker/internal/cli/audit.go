@@ -21,10 +21,10 @@ func (c *cli) audit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Print who did what to the fleet, and why",
-		Long: "audit prints what people did, newest first: who paused, resumed, triggered, cancelled, repaired and forgot which job, or\n" +
-			"released which lock, when, why, and via what: cli, console, api, or go for a program. It also has the acts on jobs that\n" +
-			"are gone. The store keeps the newest acts within a budget in bytes, which --budget sets for the whole fleet. Times are\n" +
-			"fleet time in UTC.",
+		Long: "audit prints what people did, newest first. An act is a pause, resume, trigger, cancel, repair or forget of a job,\n" +
+			"or the release of a lock. Each has its time, the person and the reason. It also has its way: cli, console, api, or\n" +
+			"go for a program. Acts on jobs that are gone stay in the list. The store keeps the newest acts within a budget in\n" +
+			"bytes, which --budget sets for the whole fleet. Times are fleet time in UTC.",
 		Example: `  worker audit --config solotick.yaml
   worker audit -n 500
   worker audit --output json | jq '.acts[] | select(.job == "nightly-report")'
@@ -37,7 +37,7 @@ func (c *cli) audit() *cobra.Command {
 					budget, bytesFlag(protocol.MinAuditBudget), bytesFlag(protocol.MaxAuditBudget)))
 			}
 			if budget != 0 && cmd.Flags().Changed("server") {
-				fault = errors.Join(fault, errors.New("--budget: does not go with --server: who can remove acts from the log needs the store itself"))
+				fault = errors.Join(fault, errors.New("--budget: does not go with --server: removing acts from the log needs direct access to the store"))
 			}
 			if err := flagFaults(cmd, fault, out.check()); err != nil {
 				return err

@@ -62,8 +62,8 @@ func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "worker",
 		Short: "Runs scheduled jobs, each tick on one replica of a fleet",
-		Long: "worker runs the jobs of a configuration file. Start any number of workers with the same file and the same Redis:\n" +
-			"one of them runs each tick of each job, and another one takes the tick over if that worker dies.",
+		Long: "worker runs the jobs of a configuration file. Start any number of workers with the same file and the same Redis.\n" +
+			"One of them runs each tick of each job, and another one takes the tick over if that worker dies.",
 		Example: `  worker run --config examples/quickstart.yaml
   worker validate --config solotick.yaml
   worker next --config solotick.yaml -n 3

@@ -22,9 +22,10 @@ func (c *cli) describe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe JOB",
 		Short: "Print everything about one job",
-		Long: "describe prints one job: its schedule and policies, its definitions on the live replicas and how they differ, the replicas\n" +
-			"that serve it, its pause, its open and next ticks, its newest outcomes, how often each outcome occurred, and how long\n" +
-			"runs took. For a job that is not in this configuration it prints what the fleet knows. Times are as in status.",
+		Long: "describe prints one job: its schedule and policies, its definitions on the live replicas, and how they differ. It\n" +
+			"prints the replicas that serve the job, its pause, its open and next ticks, and its newest outcomes. It also prints\n" +
+			"how often each outcome occurred, and how long runs took. For a job that is not in this configuration it prints what\n" +
+			"the fleet knows. Times are as in status.",
 		Example: `  worker describe nightly-report --config solotick.yaml
   worker describe nightly-report -n 20
   worker describe nightly-report --output json | jq .counts`,

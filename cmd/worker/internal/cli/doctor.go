@@ -17,13 +17,14 @@ func (c *cli) doctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the store and the fleet, and say what to change",
-		Long: "doctor checks the configured store. Of a SQLite file: that it can be read and written to, and the room on its disk. Of\n" +
-			"Redis: each server of a Cluster or a quorum, and Sentinels with their primary. It checks that\n" +
-			"each answers, and how fast; its version, mode and role; that it evicts no records and has free memory; what a restart\n" +
-			"or a failover loses; this machine's clock; and the permissions of its user, on a record that doctor removes again. Then\n" +
-			"it checks the live replicas: heartbeats, duplicate ids, Redis's clock and their own, versions, jobs that they define\n" +
-			"differently, jobs that are overdue or that no replica serves, and whether they have this configuration. It exits with 1\n" +
-			"if any check fails. With --server a worker does this, but for the permissions, and its answer is a minute old at most.",
+		Long: "doctor checks the configured store. Of a SQLite file it checks that it can be read and written to, and the room on\n" +
+			"its disk. Of Redis it checks each server of a Cluster or a quorum, and Sentinels with their primary. It checks that\n" +
+			"each answers, and how fast, and its version, mode and role. It checks that each evicts no records and has free\n" +
+			"memory, and what a restart or a failover loses. It checks this machine's clock, and the permissions of its user, on\n" +
+			"a record that doctor removes again. Then it checks the live replicas: heartbeats, duplicate ids, versions, and\n" +
+			"Redis's clock and their own. It finds jobs that they define differently, that are overdue or that no replica\n" +
+			"serves, and replicas without this configuration. It exits with 1 if any check fails. With --server a worker does\n" +
+			"this, but for the permissions, and its answer is a minute old at most.",
 		Example: `  worker doctor --config solotick.yaml
   worker doctor --redis redis://localhost:6379/0 --output json
   worker doctor --server http://worker-1:8080`,

@@ -24,8 +24,9 @@ func (c *cli) next() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next [JOB...]",
 		Short: "Print the coming ticks of each job",
-		Long: "next prints the coming ticks of the named jobs, or of all jobs, in their time zones and by this machine's clock: short\n" +
-			"in a terminal, in full in a pipe. It warns of ticks that a clock change moves, skips or repeats.",
+		Long: "next prints the coming ticks of the named jobs, or of all jobs, in their time zones and by this machine's clock.\n" +
+			"Times are short in a terminal, and in full in a pipe. It warns of ticks that a clock change moves, skips or\n" +
+			"repeats.",
 		Example: `  worker next --config solotick.yaml
   worker next -n 20 nightly-report
   worker next --output json | jq '.[].ticks[0].tick'`,

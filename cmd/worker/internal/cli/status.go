@@ -21,10 +21,10 @@ func (c *cli) status() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [JOB...]",
 		Short: "Print the jobs and the replicas of the fleet",
-		Long: "status prints each job with its schedule, its next tick, its last run with outcome and replica, its last success, and its\n" +
-			"open ticks; and each replica, with the jobs that it serves, the offset of its clock and its last heartbeat. It prints\n" +
-			"the named jobs, or those of the configuration and all others that replicas serve. Times are fleet time in each job's\n" +
-			"time zone: short in a terminal, in full in a pipe.",
+		Long: "status prints each job with its schedule, its next tick, its last run with outcome and replica, its last success,\n" +
+			"and its open ticks. It prints each replica with the jobs that it serves, the offset of its clock and its last\n" +
+			"heartbeat. It prints the named jobs, or those of the configuration and all others that replicas serve. Times are\n" +
+			"fleet time in each job's time zone: short in a terminal, in full in a pipe.",
 		Example: `  worker status --config solotick.yaml
   worker status nightly-report sync-orders
   worker status --redis redis://localhost:6379/0 --namespace billing

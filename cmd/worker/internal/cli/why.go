@@ -12,10 +12,11 @@ func (c *cli) why() *cobra.Command {
 	return c.jobCommand(&cobra.Command{
 		Use:   "why JOB [TICK]",
 		Short: "Explain the outcome of a tick",
-		Long: "why says which replica ran a tick, or why none did: it was skipped because an earlier tick still ran, missed because no\n" +
-			"replica was alive, paused, lost, or is not due. Without a TICK it explains the oldest tick that is due, or else the\n" +
-			"newest that was decided. Below that are the policy that decided, and what would have made the tick run. A TICK is a time,\n" +
-			"in the job's time zone unless it has one; a time of today or yesterday; Unix ms; or the id that trigger prints.",
+		Long: "why prints which replica ran a tick, or why none did. A tick can be skipped because an earlier tick still ran,\n" +
+			"missed because no replica was alive, paused, lost, or not due. Without a TICK it explains the oldest tick that is\n" +
+			"due, or else the newest that was decided. Below that are the policy that decided, and what would have made the tick\n" +
+			"run. A TICK is a time, in the job's time zone unless it has one. A time of today or yesterday, Unix ms, or the id\n" +
+			"that trigger prints will do, too.",
 		Example: `  worker why nightly-report --config solotick.yaml
   worker why nightly-report 02:00
   worker why nightly-report '2026-11-20 02:00:00'

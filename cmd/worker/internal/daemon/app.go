@@ -80,7 +80,7 @@ func (w *Worker) serve(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
-		logger.Error("stopping", slog.Any("error", err))
+		logger.Error("the worker stops because of an error", slog.Any("error", err))
 	}
 	notifier.stopping()
 	stopping, cancel := context.WithTimeout(background, app.StopTimeout())
@@ -90,8 +90,8 @@ func (w *Worker) serve(ctx context.Context) error {
 	return err
 }
 
-// stopTimeout is the timeout of the whole stop. Runs have their grace, cancelled runs 11 s to return,
-// the server 3 s, and the supervisor 10 s.
+// stopTimeout is the timeout of the whole stop. Runs have their grace, cancelled runs 11 s to
+// return, the server 3 s, and the supervisor 10 s.
 func stopTimeout(grace time.Duration) time.Duration {
 	const rest = 30 * time.Second
 	return min(grace, 365*24*time.Hour) + rest // without overflow

@@ -59,7 +59,7 @@ func provideNotifier(
 		func() {
 			running.Go(func() {
 				if err := n.Run(ctx); ctx.Err() == nil {
-					logger.Error("no notifications are sent from here any more", slog.Any("error", err))
+					logger.Error("this replica sends no more notifications", slog.Any("error", err))
 				}
 			})
 		},

@@ -60,6 +60,6 @@ func (s *supervised) stop() {
 
 func (s *supervised) log(err error) {
 	if err != nil {
-		s.logger.Warn("systemd is not notified", slog.Any("error", err))
+		s.logger.Warn("the worker cannot notify systemd", slog.Any("error", err))
 	}
 }

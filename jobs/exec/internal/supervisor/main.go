@@ -67,7 +67,7 @@ func begin() (*supervisor, error) {
 func inheritedConn() (net.Conn, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(Socket, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return nil, fmt.Errorf("descriptor %d is no socket: a worker starts this command, it is of no use by hand", Socket)
+		return nil, fmt.Errorf("descriptor %d is no socket: only a worker can start this command", Socket)
 	}
 	unix.CloseOnExec(Socket)
 	file := os.NewFile(Socket, "worker")
