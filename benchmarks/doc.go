@@ -1,5 +1,5 @@
-// Package benchmarks compares Solotick with its peers in one run, on one machine. It is a module of its own, so that
-// nobody who embeds Solotick inherits the peers.
+// Package benchmarks compares Solotick with its peers in one run, on one machine. It is a module of
+// its own, so that nobody who embeds Solotick inherits the peers.
 //
 //	make bench
 //

@@ -27,18 +27,22 @@ var fleetRows = []fleetRow{
 	{50, 1_000, 0}, {50, 10_000, 0},
 }
 
-// BenchmarkFleet runs fleets of schedulers over a real Redis, all replicas in this process, each with a store and a client of
-// its own. Their handlers return at once. Each row measures two instants at which every job is due, once, whatever -benchtime
-// says. A fleet that does not run all of its ticks is measured until the next instant, so each row ends.
+// BenchmarkFleet runs fleets of schedulers over a real Redis, all replicas in this process, each
+// with a store and a client of its own. Their handlers return at once. Each row measures two
+// instants at which every job is due, once, whatever -benchtime says. A fleet that does not run all
+// of its ticks is measured until the next instant, so each row ends.
 //
-// Counting for an instant begins half a second before it, and ends when every tick is settled, but not before 3 s
-// after it, so that replicas which look again are counted, and heartbeats in part. Of these windows the row reports, for each
-// tick that ran: scripts that Redis ran, commands that the clients sent, bytes in and out of Redis, and processor time of
-// Redis (redis-us) and of this process (client-us). The other units: start lateness (p50-ms, p99-ms), until the last tick was
-// settled (done-ms, absent when that did not happen), runs of the least and the most busy replica, leases lost, ticks missed,
-// and double runs of a tick, of which a lost lease is the one legitimate cause. The last two must be 0, or the benchmark
-// fails. ready-s is until each replica had a record of every job; those that had not when the first instant came are unready.
-// heap-B/job is memory for each job on each replica; the jobs themselves, which the replicas share here, are registry-B/job.
+// Counting for an instant begins half a second before it, and ends when every tick is settled, but
+// not before 3 s after it, so that replicas which look again are counted, and heartbeats in part.
+// Of these windows the row reports, for each tick that ran: scripts that Redis ran, commands that
+// the clients sent, bytes in and out of Redis, and processor time of Redis (redis-us) and of this
+// process (client-us). The other units: start lateness (p50-ms, p99-ms), until the last tick was
+// settled (done-ms, absent when that did not happen), runs of the least and the most busy replica,
+// leases lost, ticks missed, and double runs of a tick, of which a lost lease is the one legitimate
+// cause. The last two must be 0, or the benchmark fails. ready-s is until each replica had a record
+// of every job; those that had not when the first instant came are unready. heap-B/job is memory
+// for each job on each replica; the jobs themselves, which the replicas share here, are
+// registry-B/job.
 func BenchmarkFleet(b *testing.B) {
 	var faults []string
 	for _, row := range fleetRows {

@@ -17,8 +17,9 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// BenchmarkFleetStatus asks for the status of a fleet of three replicas whose jobs have full histories, and reports how long
-// that takes, the commands for it, the bytes that leave Redis, and how many looks fail.
+// BenchmarkFleetStatus asks for the status of a fleet of three replicas whose jobs have full
+// histories, and reports how long that takes, the commands for it, the bytes that leave Redis, and
+// how many looks fail.
 func BenchmarkFleetStatus(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		server := redistest.Start(b)

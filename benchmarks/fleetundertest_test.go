@@ -55,7 +55,8 @@ func (f *fleetUnderTest) instantOf(tick time.Time) *instant {
 	return &f.instants[1]
 }
 
-// startFleet returns when every replica has a record of every job, or just before the first instant.
+// startFleet returns when every replica has a record of every job, or just before the first
+// instant.
 func startFleet(b *testing.B, row fleetRow) *fleetUnderTest {
 	server := redistest.Start(b)
 	f := &fleetUnderTest{row: row, gauge: newRedisGauge(b, server), replicas: make(map[string]*atomic.Int64)}
@@ -91,7 +92,8 @@ func startFleet(b *testing.B, row fleetRow) *fleetUnderTest {
 	return f
 }
 
-// newRegistry makes jobs that are due at the instants, which are of one minute, and at no other time of the day.
+// newRegistry makes jobs that are due at the instants, which are of one minute, and at no other
+// time of the day.
 func (f *fleetUnderTest) newRegistry(b *testing.B) *jobs.Registry {
 	registry := new(jobs.Registry)
 	at := f.first.UTC()
@@ -139,7 +141,8 @@ func (f *fleetUnderTest) observe(e scheduler.Event) {
 	}
 }
 
-// awaitSettled waits until every tick of an instant is settled, and returns how long after the instant that was.
+// awaitSettled waits until every tick of an instant is settled, and returns how long after the
+// instant that was.
 func (f *fleetUnderTest) awaitSettled(ctx context.Context, i int) (took time.Duration, ok bool) {
 	select {
 	case took = <-f.instants[i].done:
@@ -192,7 +195,8 @@ func (f *fleetUnderTest) spread() (fewest, most, total float64) {
 	return float64(slices.Min(counts)), float64(slices.Max(counts)), float64(f.runs())
 }
 
-// stop ends the replicas. One that does not end within a moment is left behind, without its connections.
+// stop ends the replicas. One that does not end within a moment is left behind, without its
+// connections.
 func (f *fleetUnderTest) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

@@ -29,17 +29,18 @@ import (
 // waiting takes a lock that others hold, and returns what gives it back.
 type waiting func(ctx context.Context) (release func() error, err error)
 
-// BenchmarkHandOver passes one lock around among 32 who wait for it, all in one process or each in a process of its own (a
-// client of its own, here), and reports how long it is from the call that gives it back until another has it, and how many
-// commands that costs, waiting and subscriptions included. A worker that has given it back waits again when another has
-// it: to take it again at once, as some would, is no hand-over.
+// BenchmarkHandOver passes one lock around among 32 who wait for it, all in one process or each in
+// a process of its own (a client of its own, here), and reports how long it is from the call that
+// gives it back until another has it, and how many commands that costs, waiting and subscriptions
+// included. A worker that has given it back waits again when another has it: to take it again at
+// once, as some would, is no hand-over.
 func BenchmarkHandOver(b *testing.B) {
 	server := redistest.Start(b)
 	passAround(b, lockers(server.Addr()))
 }
 
-// BenchmarkHandOverOnCluster is the same on a Cluster of three servers, each with a Redis replica. The lock is on one of
-// them, by chance.
+// BenchmarkHandOverOnCluster is the same on a Cluster of three servers, each with a Redis replica.
+// The lock is on one of them, by chance.
 func BenchmarkHandOverOnCluster(b *testing.B) {
 	cluster := redistest.StartCluster(b)
 	client := func(b *testing.B, count *wire) redis.UniversalClient {

@@ -24,8 +24,8 @@ type held struct {
 	close   func()
 }
 
-// BenchmarkHeld holds 10,000 leases of a 5 s TTL for 15 s, alone, as mutexes, and as a peer's locks that renew themselves,
-// and reports what that costs. It measures once, whatever -benchtime says.
+// BenchmarkHeld holds 10,000 leases of a 5 s TTL for 15 s, alone, as mutexes, and as a peer's locks
+// that renew themselves, and reports what that costs. It measures once, whatever -benchtime says.
 func BenchmarkHeld(b *testing.B) {
 	const term = 5 * time.Second
 	server := redistest.Start(b)

@@ -20,10 +20,11 @@ import (
 
 const lateJobs = 10_000
 
-// lateForm says how long is measured. Each runner is started some seconds before a whole second, zero. What it does during
-// the warm-up, to get going, is not measured; what comes after it is. That holds zero, when a fifth of the jobs is due at one
-// instant: those whose period divides 60 s. The schedules are shifted, so that they fall on the same seconds of each
-// run, whatever zero it has.
+// lateForm says how long is measured. Each runner is started some seconds before a whole second,
+// zero. What it does during the warm-up, to get going, is not measured; what comes after it is.
+// That holds zero, when a fifth of the jobs is due at one instant: those whose period divides 60 s.
+// The schedules are shifted, so that they fall on the same seconds of each run, whatever zero it
+// has.
 type lateForm struct {
 	rounds                int
 	lead, warmUp, measure time.Duration // lead is from the start to zero; no instant is cut in two
@@ -96,11 +97,13 @@ func (f lateForm) awaitStart(zero time.Time) {
 	time.Sleep(time.Until(zero.Add(-f.lead)))
 }
 
-// BenchmarkLateness runs 10,000 jobs of @every 1 to 60 s in one process, in nine rounds by this scheduler and by robfig's
-// runner in turn, and reports of each the median of the rounds: how long after their scheduled time runs started, and
-// the processor time for a run, of everything that the process did. p99-ratio is the median p99 of ours by that of robfig's.
-// Both are given the same schedules, those of package jobs, and so the same bursts. It measures once, whatever -benchtime
-// says, and takes about ten minutes. With -short it is three rounds, of a quarter of the time each: a minute.
+// BenchmarkLateness runs 10,000 jobs of @every 1 to 60 s in one process, in nine rounds by this
+// scheduler and by robfig's runner in turn, and reports of each the median of the rounds: how long
+// after their scheduled time runs started, and the processor time for a run, of everything that the
+// process did. p99-ratio is the median p99 of ours by that of robfig's. Both are given the same
+// schedules, those of package jobs, and so the same bursts. It measures once, whatever -benchtime
+// says, and takes about ten minutes. With -short it is three rounds, of a quarter of the time each:
+// a minute.
 func BenchmarkLateness(b *testing.B) {
 	once(b, func() map[string]float64 {
 		form := lateFormOf()

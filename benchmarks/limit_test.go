@@ -20,8 +20,9 @@ import (
 // plenty is a rate that no contestant reaches, so that every request is allowed and takes a unit.
 const plenty = 10_000_000
 
-// BenchmarkLimit is one unit of one limit beside redis_rate, by so many goroutines of one process, and of four processes
-// that each have a client and a store of their own. It reports also what a request costs each side in processor time.
+// BenchmarkLimit is one unit of one limit beside redis_rate, by so many goroutines of one process,
+// and of four processes that each have a client and a store of their own. It reports also what a
+// request costs each side in processor time.
 func BenchmarkLimit(b *testing.B) {
 	server := redistest.Start(b)
 	for _, size := range []struct{ processes, goroutines int }{{1, 1}, {1, 16}, {1, 256}, {4, 64}} {

@@ -27,9 +27,11 @@ type contestant struct {
 	pair func(ctx context.Context, worker, round int) error
 }
 
-// BenchmarkPairs is claim + settle of a tick, and acquire + release of a mutex, beside obtain + release of the peers, each goroutine on names of its own. Each contestant has a
-// client with go-redis' default pool, as its documentation shows; Solotick makes its own from it. It reports also what a
-// pair costs each side in processor time, which depends less on how the machine places the two.
+// BenchmarkPairs is claim + settle of a tick, and acquire + release of a mutex, beside obtain +
+// release of the peers, each goroutine on names of its own. Each contestant has a client with
+// go-redis' default pool, as its documentation shows; Solotick makes its own from it. It reports
+// also what a pair costs each side in processor time, which depends less on how the machine places
+// the two.
 func BenchmarkPairs(b *testing.B) {
 	server := redistest.Start(b)
 	for _, goroutines := range []int{1, 16, 256} {

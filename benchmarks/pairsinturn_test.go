@@ -18,9 +18,9 @@ const (
 	tooLong = 2 * time.Second // a pair that has not ended by then is given up
 )
 
-// BenchmarkPairsInTurn has the contestants of BenchmarkPairs work by turns, for a quarter of a second each. Where other work
-// comes and goes, the medians of their turns and the least processor time of a pair can be compared, and single runs
-// cannot. The first turn only warms up.
+// BenchmarkPairsInTurn has the contestants of BenchmarkPairs work by turns, for a quarter of a
+// second each. Where other work comes and goes, the medians of their turns and the least processor
+// time of a pair can be compared, and single runs cannot. The first turn only warms up.
 func BenchmarkPairsInTurn(b *testing.B) {
 	server := redistest.Start(b)
 	for _, goroutines := range []int{1, 16, 256} {

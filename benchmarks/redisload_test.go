@@ -49,7 +49,8 @@ func negative(commands map[string]commandLoad) map[string]commandLoad {
 	return list
 }
 
-// dearest says what the server spent the most time on. That of a script contains that of the commands which it calls.
+// dearest says what the server spent the most time on. That of a script contains that of the
+// commands which it calls.
 func (l redisLoad) dearest() string {
 	names := slices.SortedFunc(maps.Keys(l.commands), func(a, b string) int { return cmp.Compare(l.commands[b].us, l.commands[a].us) })
 	var text strings.Builder

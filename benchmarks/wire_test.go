@@ -19,8 +19,9 @@ func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return &countedConn{Conn: c, wire: w}, nil
 }
 
-// countedConn follows the written bytes just enough to know where commands begin: *N, and then N times $LENGTH and so many
-// bytes, each with a line end behind it. It is written to by one goroutine at a time.
+// countedConn follows the written bytes just enough to know where commands begin: *N, and then N
+// times $LENGTH and so many bytes, each with a line end behind it. It is written to by one
+// goroutine at a time.
 type countedConn struct {
 	net.Conn
 	wire *wire

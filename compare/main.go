@@ -95,7 +95,8 @@ func all(ctx context.Context, binary, dir string, d time.Duration, chosen []stri
 	return verdicts, ctx.Err()
 }
 
-// settle is how long a fleet has to start before the first tick that counts, and for takeovers after the last.
+// settle is how long a fleet has to start before the first tick that counts, and for takeovers
+// after the last.
 const settle = 6 * time.Second
 
 func observe(ctx context.Context, binary, dir string, d time.Duration, system string, x fault) (v verdict, err error) {

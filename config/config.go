@@ -59,8 +59,8 @@ const (
 	maxPostTimeout      = time.Minute
 )
 
-// Default is the configuration of a daemon that has no file at all: every default, no Redis, no store and no
-// jobs.
+// Default is the configuration of a daemon that has no file at all: every default, no Redis, no
+// store and no jobs.
 func Default() *Config {
 	return &Config{
 		Namespace:     defaultNamespace,

@@ -20,7 +20,8 @@ type makeJob = func() (*jobs.Job, error)
 
 func work(context.Context, jobs.Run) error { return nil }
 
-// inGo has the blocks of Go of those pages word for word, in the same order, so that they are compiled.
+// inGo has the blocks of Go of those pages word for word, in the same order, so that they are
+// compiled.
 var inGo = []makeJob{
 	func() (*jobs.Job, error) {
 		reindex := work

@@ -11,9 +11,9 @@ import (
 
 // Set changes one value by its path in the file, such as redis.url. The rules of the file hold, but
 // ${NAME} is not replaced. Flags that override the file use it. It can set every single value
-// outside of jobs and defaults. Setting redis.url replaces all other servers and users of redis, and
-// store; tls stays for a rediss URL, and so do wait_replicas and failover_grace. Setting store.url
-// replaces redis. An error is an [Errors] without positions, and leaves c as it was.
+// outside of jobs and defaults. Setting redis.url replaces all other servers and users of redis,
+// and store; tls stays for a rediss URL, and so do wait_replicas and failover_grace. Setting
+// store.url replaces redis. An error is an [Errors] without positions, and leaves c as it was.
 func (c *Config) Set(path, text string) error {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	for _, key := range slices.Backward(strings.Split(path, ".")) {

@@ -139,7 +139,8 @@ func (c *Console) cancel(ctx context.Context, job string, o order) (actionResult
 	return actionResult{answer: d, id: d.ID, tick: d.Tick}, err
 }
 
-// cancellable returns the tick that a cancel without one is for: the one that runs, or else the one that waits.
+// cancellable returns the tick that a cancel without one is for: the one that runs, or else the one
+// that waits.
 func cancellable(job string, open []fleet.Entry) (time.Time, error) {
 	var runs, waits []time.Time
 	for _, e := range open {
@@ -229,7 +230,8 @@ func doneOf(job string, do func() (actionResult, error)) done {
 	return d
 }
 
-// digestOf identifies a set of jobs: a form in bulk carries it, so that it changes the jobs that were shown and no others.
+// digestOf identifies a set of jobs: a form in bulk carries it, so that it changes the jobs that
+// were shown and no others.
 func digestOf(names []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\n")))
 	return hex.EncodeToString(sum[:12])

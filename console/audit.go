@@ -9,8 +9,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// auditReads bounds how many pages of the log one request looks through for acts that its filter chooses. Where they do not
-// suffice, the page has fewer acts than it may, and the cursor to go on from.
+// auditReads bounds how many pages of the log one request looks through for acts that its filter
+// chooses. Where they do not suffice, the page has fewer acts than it may, and the cursor to go on
+// from.
 const auditReads = 20
 
 func (q *request) audit() (any, error) {
@@ -30,7 +31,8 @@ func (q *request) audit() (any, error) {
 	return p, nil
 }
 
-// acts returns the acts that a query chooses, newest first, and the last page of the log that was read for them.
+// acts returns the acts that a query chooses, newest first, and the last page of the log that was
+// read for them.
 func (c *Console) acts(ctx context.Context, query view.AuditQuery) (rows []view.AuditRow, log fleet.AuditLog, err error) {
 	rows, log.Next = []view.AuditRow{}, query.After
 	for range auditReads {

@@ -61,7 +61,8 @@ func tenThousand(b *testing.B, delay time.Duration) (*redislease.Store, []*jobs.
 	return store, registry.All()
 }
 
-// BenchmarkFirstPage measures a page of 10,000 jobs that nobody has looked at before: the fleet is read for it.
+// BenchmarkFirstPage measures a page of 10,000 jobs that nobody has looked at before: the fleet is
+// read for it.
 func BenchmarkFirstPage(b *testing.B) {
 	for _, delay := range []time.Duration{0, 2 * time.Millisecond} {
 		b.Run(delay.String(), func(b *testing.B) { firstPages(b, delay) })

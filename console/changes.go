@@ -48,7 +48,8 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 	return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z07:00"`)), nil
 }
 
-// stateIdle and stateGone are the states of a job without an open tick, and of a job or replica that is not there any more.
+// stateIdle and stateGone are the states of a job without an open tick, and of a job or replica
+// that is not there any more.
 const (
 	stateIdle = "idle"
 	stateGone = "gone"
@@ -91,7 +92,8 @@ func changeOf(job *fleet.JobStatus) jobChange {
 	return c
 }
 
-// sameJob reports whether a page shows the same of a job, but for what passes by itself, such as the rest of a lease.
+// sameJob reports whether a page shows the same of a job, but for what passes by itself, such as
+// the rest of a lease.
 func sameJob(a, b *fleet.JobStatus) bool {
 	if len(a.Open) != len(b.Open) || a.Unserved != b.Unserved || !a.Next.Equal(b.Next) || !a.Overdue.Equal(b.Overdue) ||
 		a.Schedule != b.Schedule || a.Timezone != b.Timezone || len(a.Revisions) != len(b.Revisions) || len(a.Replicas) != len(b.Replicas) {

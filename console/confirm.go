@@ -120,7 +120,8 @@ func (a actionRoute) confirmAll(q *request) (any, error) {
 	return shown, nil
 }
 
-// confirmation shows those of the named jobs that are known, and what an action would do to them. names are sorted.
+// confirmation shows those of the named jobs that are known, and what an action would do to them.
+// names are sorted.
 func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) page.ConfirmPage {
 	shown := page.ConfirmPage{Action: page.Action(a.action)}
 	var paused, running, waiting int

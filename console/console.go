@@ -15,7 +15,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// Console serves the pages and the API of a fleet. It is an [http.Handler], safe for concurrent use.
+// Console serves the pages and the API of a fleet. It is an [http.Handler], safe for concurrent
+// use.
 type Console struct {
 	options options
 	store   lease.Store
@@ -56,17 +57,18 @@ type options struct {
 // Option changes a default of [New].
 type Option func(*options)
 
-// WithJobs says which jobs this program defines: it is called for each read of the fleet, and must not block. Without it
-// the jobs are those that the store and live replicas know, with less about each.
+// WithJobs says which jobs this program defines: it is called for each read of the fleet, and must
+// not block. Without it the jobs are those that the store and live replicas know, with less about
+// each.
 func WithJobs(jobs func() []*jobs.Job) Option { return func(o *options) { o.jobs = jobs } }
 
-// WithTokens lets in callers with one of the tokens: programs as bearers, people by a login form. It does not encrypt
-// anything: serve it over TLS, or to this machine only. The list is empty or valid as a whole; nothing is let in without
-// tokens but what the package comment says.
+// WithTokens lets in callers with one of the tokens: programs as bearers, people by a login form.
+// It does not encrypt anything: serve it over TLS, or to this machine only. The list is empty or
+// valid as a whole; nothing is let in without tokens but what the package comment says.
 func WithTokens(tokens ...Token) Option { return func(o *options) { o.tokens = tokens } }
 
-// WithAccess leaves it to the program who may do what: access is called for each request, and may be called at any time. A
-// caller without a role gets nothing. It takes the place of tokens.
+// WithAccess leaves it to the program who may do what: access is called for each request, and may
+// be called at any time. A caller without a role gets nothing. It takes the place of tokens.
 func WithAccess(access func(*http.Request) Caller) Option {
 	return func(o *options) { o.access = access }
 }
@@ -74,16 +76,16 @@ func WithAccess(access func(*http.Request) Caller) Option {
 // WithReadOnly refuses every change, also to those with the role [Operate].
 func WithReadOnly() Option { return func(o *options) { o.readOnly = true } }
 
-// WithPrefix is the path that the console is mounted under, such as /cron, where nothing else removes it: not with
-// [http.StripPrefix].
+// WithPrefix is the path that the console is mounted under, such as /cron, where nothing else
+// removes it: not with [http.StripPrefix].
 func WithPrefix(prefix string) Option { return func(o *options) { o.prefix = prefix } }
 
-// WithLogger says where failures of the store, of token files and of logins are logged. The default logs nothing. No token
-// is ever logged.
+// WithLogger says where failures of the store, of token files and of logins are logged. The default
+// logs nothing. No token is ever logged.
 func WithLogger(logger *slog.Logger) Option { return func(o *options) { o.logger = logger } }
 
-// New makes a console of the fleet that shares a store. It reads nothing from the store until a request does. The error
-// joins every fault of the options.
+// New makes a console of the fleet that shares a store. It reads nothing from the store until a
+// request does. The error joins every fault of the options.
 func New(store lease.Store, opts ...Option) (*Console, error) {
 	c := &Console{store: store, options: options{
 		jobs: func() []*jobs.Job { return nil }, logger: slog.New(slog.DiscardHandler), limits: defaultLimits,
@@ -140,8 +142,9 @@ func (o *options) check() error {
 	return errors.Join(faults...)
 }
 
-// Close ends every stream, and ends reads and waits for them; later requests are answered with 503. Streams outlast the shutdown of
-// a server unless this is called, for example by [http.Server.RegisterOnShutdown]. It can be called more than once.
+// Close ends every stream, and ends reads and waits for them; later requests are answered with 503.
+// Streams outlast the shutdown of a server unless this is called, for example by
+// [http.Server.RegisterOnShutdown]. It can be called more than once.
 func (c *Console) Close() { c.background.close() }
 
 // maxBody bounds the body of a request, in bytes.

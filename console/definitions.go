@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/fleet"
 )
 
-// definitions keeps what replicas have of jobs that this program does not define: a revision never changes. It is used by one
-// read of the fleet at a time.
+// definitions keeps what replicas have of jobs that this program does not define: a revision never
+// changes. It is used by one read of the fleet at a time.
 type definitions struct {
 	byJob map[string]kept
 }
@@ -21,11 +21,12 @@ type kept struct {
 	list      []fleet.Definition
 }
 
-// definitionsAtOnce bounds how many jobs one read of the fleet asks for: those of a large fleet come in bit by bit.
+// definitionsAtOnce bounds how many jobs one read of the fleet asks for: those of a large fleet
+// come in bit by bit.
 const definitionsAtOnce = 500
 
-// of returns the definitions of the jobs of a status that were not given, as far as they are known by now. A job whose
-// definitions cannot be read is asked for again with the next read.
+// of returns the definitions of the jobs of a status that were not given, as far as they are known
+// by now. A job whose definitions cannot be read is asked for again with the next read.
 func (d *definitions) of(ctx context.Context, f *fleet.Fleet, s *fleet.Status) map[string][]fleet.Definition {
 	replicas := make(map[string]*fleet.Replica, len(s.Replicas))
 	for i := range s.Replicas {

@@ -71,7 +71,8 @@ func registryOf(t *testing.T, names ...string) *jobs.Registry {
 	return registry
 }
 
-// request makes a request as a browser or program on this machine sends it. Changes to it follow as functions.
+// request makes a request as a browser or program on this machine sends it. Changes to it follow as
+// functions.
 func request(method, target string, body string, changes ...func(*http.Request)) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Host, r.RemoteAddr = "localhost:8080", "127.0.0.1:50000"
@@ -120,7 +121,8 @@ func text(t require.TestingT, r answer) string {
 	return string(b)
 }
 
-// faultyStore is a store in memory that fails or waits on demand, and counts how often it is asked for summaries.
+// faultyStore is a store in memory that fails or waits on demand, and counts how often it is asked
+// for summaries.
 type faultyStore struct {
 	*memlease.Store
 	away  atomic.Pointer[error]         // is returned in place of an answer
@@ -250,7 +252,8 @@ func (s *faultyStore) remove(t require.TestingT, job string) {
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
 
-// fill gives the store something of everything: runs, outcomes, a pause, a replica, and one that is gone.
+// fill gives the store something of everything: runs, outcomes, a pause, a replica, and one that is
+// gone.
 func (s *faultyStore) fill(t require.TestingT) {
 	ctx := context.Background()
 	s.settle(t, "report", "failed")

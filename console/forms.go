@@ -161,8 +161,8 @@ func parseTick(s string) (time.Time, string) {
 	return t.UTC(), ""
 }
 
-// body reads the JSON of a request, an object of strings and numbers with these fields, as if it were a form. lists are
-// fields with a list of strings.
+// body reads the JSON of a request, an object of strings and numbers with these fields, as if it
+// were a form. lists are fields with a list of strings.
 func (q *request) body(known []string, lists ...string) (url.Values, *problem) {
 	mediaType, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
 	text, readErr := io.ReadAll(q.r.Body)

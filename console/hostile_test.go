@@ -19,7 +19,8 @@ var hostileTexts = []string{
 	"1e9", "18446744073709551616", "9999999999999999999999", "null", "true", "[]", "{}",
 }
 
-// hostileRequests are requests that must be answered with one of a few statuses of 4xx, as problem documents.
+// hostileRequests are requests that must be answered with one of a few statuses of 4xx, as problem
+// documents.
 func hostileRequests() (list []*http.Request) {
 	add := func(method, target, body string, changes ...func(*http.Request)) {
 		list = append(list, request(method, target, body, append([]func(*http.Request){bearer(operateSecret)}, changes...)...))

@@ -54,7 +54,8 @@ func (l *loginRate) failed(r *http.Request, now time.Time) {
 	l.peers[peerOf(r)] = p
 }
 
-// forgetLocked makes room: it forgets those whose failures are forgiven, and any other one where none is.
+// forgetLocked makes room: it forgets those whose failures are forgiven, and any other one where
+// none is.
 func (l *loginRate) forgetLocked(now time.Time) {
 	last := ""
 	for name, p := range l.peers {
@@ -76,7 +77,8 @@ func (p peer) at(now time.Time) peer {
 	return peer{failures: p.failures - forgiven, since: p.since.Add(time.Duration(forgiven) * loginInterval)}
 }
 
-// peerOf returns the address of the client, without its port; of IPv6, the network of 64 bits, of which one client has all.
+// peerOf returns the address of the client, without its port; of IPv6, the network of 64 bits, of
+// which one client has all.
 func peerOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// read returns the snapshot that the answer is made of. A program gets none that is stale: it may not look at what says so.
+// read returns the snapshot that the answer is made of. A program gets none that is stale: it may
+// not look at what says so.
 func (q *request) read() (*reading, error) {
 	if !q.api && q.c.failing.Load() { // a page need not wait for another read that may take as long as the last
 		if s, known, err := q.c.snapshot.peek(); known && err == nil {
@@ -187,7 +188,8 @@ func (q *request) explain(tick string) (s *reading, query view.TickQuery, e flee
 
 // Reads of single jobs, which the callers of one moment share.
 
-// all is more outcomes than a store keeps, and comingTicks how many ticks to come a page can ask for.
+// all is more outcomes than a store keeps, and comingTicks how many ticks to come a page can ask
+// for.
 const (
 	all         = math.MaxInt
 	comingTicks = 100

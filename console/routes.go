@@ -143,7 +143,8 @@ func (q *request) lookup(r *http.Request) *route {
 	return found
 }
 
-// isPage reports whether a path that ends like a format is a page as it stands: the calendar, a file, or a job of that name.
+// isPage reports whether a path that ends like a format is a page as it stands: the calendar, a
+// file, or a job of that name.
 func (q *request) isPage(path string) bool {
 	name, ok := strings.CutPrefix(path, "/jobs/")
 	if !ok || strings.Contains(name, "/") || !naming.Valid(name) {

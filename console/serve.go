@@ -41,8 +41,9 @@ func secure(h http.Header) {
 	h.Add("Vary", "Accept, Cookie, Authorization")
 }
 
-// below returns the request with the path below the console, and the prefix that links to it need: the option's, or what
-// [http.StripPrefix] has removed. No path of the console needs escapes other than the usual ones.
+// below returns the request with the path below the console, and the prefix that links to it need:
+// the option's, or what [http.StripPrefix] has removed. No path of the console needs escapes other
+// than the usual ones.
 func (c *Console) below(r *http.Request) (_ *http.Request, prefix string, ok bool) {
 	if own := c.options.prefix; own != "" {
 		rest, ok := strings.CutPrefix(r.URL.Path, own)

@@ -33,8 +33,8 @@ func (r *reading) now() time.Time { return r.Status.Now.Add(time.Since(r.at)) }
 // job returns this program's definition of a job; nil when it has none.
 func (r *reading) job(name string) *jobs.Job { return r.Given[name] }
 
-// readSnapshot reads the fleet, and notes the changes since the last time. While the store does not answer it returns
-// the last snapshot with the reason.
+// readSnapshot reads the fleet, and notes the changes since the last time. While the store does not
+// answer it returns the last snapshot with the reason.
 func (c *Console) readSnapshot(ctx context.Context) (*reading, error) {
 	given := c.options.jobs()
 	began := time.Now()
@@ -127,7 +127,8 @@ func (c *Console) readLocks(ctx context.Context) (lockList, error) {
 	}
 }
 
-// keyed has a shared value for each of several keys, such as jobs: as many as are looked at. It is safe for concurrent use.
+// keyed has a shared value for each of several keys, such as jobs: as many as are looked at. It is
+// safe for concurrent use.
 type keyed[T any] struct {
 	read func(ctx context.Context, key string) (T, error)
 	in   *background

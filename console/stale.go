@@ -1,9 +1,11 @@
 package console
 
-// While the store does not answer, pages are made of what it said last, and say so. A page of one tick or of the audit log is
-// not: what it says of the past may be wrong by now. Nor is an answer of the API, by which programs decide.
+// While the store does not answer, pages are made of what it said last, and say so. A page of one
+// tick or of the audit log is not: what it says of the past may be wrong by now. Nor is an answer
+// of the API, by which programs decide.
 
-// shown returns a value for a page: that of the last read where the store does not answer. ok is false where there is none.
+// shown returns a value for a page: that of the last read where the store does not answer. ok is
+// false where there is none.
 func shown[T any](q *request, s *shared[T]) (value T, ok bool, err error) {
 	if q.from.Err == "" {
 		if value, err = s.get(q.r.Context()); err == nil {

@@ -236,7 +236,8 @@ func await(t *testing.T, signals <-chan struct{}, count int) {
 	}
 }
 
-// countingWriter is the client of a stream, which says when it is ready and when something has changed.
+// countingWriter is the client of a stream, which says when it is ready and when something has
+// changed.
 type countingWriter struct {
 	header         http.Header
 	ready, changed chan<- struct{}

@@ -15,7 +15,8 @@ import (
 	"github.com/solotick/solotick/internal/naming"
 )
 
-// Token is a secret whose bearer has a role. It has a Value, or a File that holds it. Printing a Token shows no secret.
+// Token is a secret whose bearer has a role. It has a Value, or a File that holds it. Printing a
+// Token shows no secret.
 type Token struct {
 	Name  string // of its bearer; matches the pattern of a job's name
 	Role  Role

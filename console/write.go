@@ -48,8 +48,8 @@ func (q *request) write(status int, shown any) *problem {
 	return nil
 }
 
-// send answers with a body, compressed where that is worth it and the client takes it. No page has a secret that somebody could
-// guess by the length of the body.
+// send answers with a body, compressed where that is worth it and the client takes it. No page has
+// a secret that somebody could guess by the length of the body.
 func (q *request) send(status int, contentType string, body []byte) {
 	q.w.Header().Set("Content-Type", contentType)
 	q.w.Header().Add("Vary", "Accept-Encoding")

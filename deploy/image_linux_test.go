@@ -159,7 +159,8 @@ func TestImageRunsReadOnlyAndNotAsRoot(t *testing.T) {
 	require.Equal(t, before, list(t, root), "it has written nothing")
 }
 
-// place copies a file of the build stage. Certificates that this machine does not have are left empty: nothing here asks for them.
+// place copies a file of the build stage. Certificates that this machine does not have are left
+// empty: nothing here asks for them.
 func place(t *testing.T, source, target string) {
 	t.Helper()
 	content, err := os.ReadFile(source)

@@ -211,7 +211,8 @@ func TestAnObserverSeesThatTheStoreIsAway(t *testing.T) {
 	})
 }
 
-// Whatever becomes of members, at most one leads at a time, tokens rise, and somebody leads before long.
+// Whatever becomes of members, at most one leads at a time, tokens rise, and somebody leads before
+// long.
 func TestOneLeadsAtATimeWhateverHappens(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		const members = 4

@@ -26,7 +26,8 @@ const (
 	shortTerm = 2 * time.Second
 	slack     = 5 * time.Second
 
-	// childEnv has the address of the server, for a process that only campaigns and says what becomes of it.
+	// childEnv has the address of the server, for a process that only campaigns and says what becomes
+	// of it.
 	childEnv = "ELECTION_TEST_CHILD"
 )
 
@@ -108,7 +109,8 @@ func hear(t *testing.T, from <-chan string, want string) {
 	}
 }
 
-// Whether the leader's process is killed, or freezes, another is elected after its TTL, and all observers see that.
+// Whether the leader's process is killed, or freezes, another is elected after its TTL, and all
+// observers see that.
 func TestTheLeadersProcessIsSucceeded(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "frozen": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Act says who does something to the fleet, and why: it is kept in the journal of the job and in the audit log.
+// Act says who does something to the fleet, and why: it is kept in the journal of the job and in
+// the audit log.
 type Act struct {
 	By     string // required; matches the pattern of a name
 	Reason string // for people; of more than 1024 bytes the rest is cut

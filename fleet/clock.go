@@ -10,10 +10,12 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// ErrClock is matched by the error of a command that was refused because the store's clock cannot be trusted. Nothing has changed.
+// ErrClock is matched by the error of a command that was refused because the store's clock cannot
+// be trusted. Nothing has changed.
 var ErrClock = errors.New("fleet: the store's clock cannot be trusted")
 
-// clockError says how far the store's clock is from this machine's, while no live replica vouches for it.
+// clockError says how far the store's clock is from this machine's, while no live replica vouches
+// for it.
 type clockError struct {
 	Ahead time.Duration // of this machine's clock; below 0 when it is behind
 }
@@ -26,10 +28,12 @@ func (e *clockError) Error() string {
 // Is makes errors.Is(err, ErrClock) true.
 func (e *clockError) Is(target error) bool { return target == ErrClock }
 
-// clockLimit is how far the store's clock may be from this machine's, and for how long a request holds by it.
+// clockLimit is how far the store's clock may be from this machine's, and for how long a request
+// holds by it.
 const clockLimit = 15 * time.Second
 
-// until returns the latest time of the store at which a request that is made now may change anything, or an error that matches [ErrClock].
+// until returns the latest time of the store at which a request that is made now may change
+// anything, or an error that matches [ErrClock].
 func (f *Fleet) until(ctx context.Context) (time.Time, error) {
 	began := time.Now()
 	now, _, err := f.store.Time(ctx)

@@ -8,8 +8,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// decision names the policy that decided about a tick which no run ended, and what would have made it run. Both are "" of a
-// tick that ran, and of one that is not known any more.
+// decision names the policy that decided about a tick which no run ended, and what would have made
+// it run. Both are "" of a tick that ran, and of one that is not known any more.
 func (r *reasoner) decision(e Explanation) (policy, remedy string) {
 	switch e.Verdict {
 	case wire.NotScheduled:

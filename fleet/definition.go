@@ -10,7 +10,8 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// definitions returns the fields of each revision of a job that is kept; none where the store keeps no journals.
+// definitions returns the fields of each revision of a job that is kept; none where the store keeps
+// no journals.
 func (f *Fleet) definitions(ctx context.Context, job string) (map[string]map[string]string, error) {
 	j, err := ability[protocol.Journal](f.store, "keep definitions", "protocol.Journal")
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -29,8 +30,8 @@ func (f *Fleet) definitions(ctx context.Context, job string) (map[string]map[str
 	return known, nil
 }
 
-// Definitions returns the definitions that the replicas of a status have of several jobs, by their names, as [Description] has
-// them. A job without any is left out.
+// Definitions returns the definitions that the replicas of a status have of several jobs, by their
+// names, as [Description] has them. A job without any is left out.
 func (f *Fleet) Definitions(ctx context.Context, replicas []Replica, names []string) (map[string][]Definition, error) {
 	list := make([][]Definition, len(names))
 	err := together(ctx, len(names), func(ctx context.Context, i int) error {
@@ -52,7 +53,8 @@ func (f *Fleet) Definitions(ctx context.Context, replicas []Replica, names []str
 	return by, nil
 }
 
-// Differences returns the fields in which the definitions differ, sorted: none where one of them is not known.
+// Differences returns the fields in which the definitions differ, sorted: none where one of them is
+// not known.
 func (d Description) Differences() (fields []string) {
 	all := map[string]bool{}
 	for _, def := range d.Definitions {

@@ -21,8 +21,8 @@ type Description struct {
 	Now       time.Time // fleet time
 	JobStatus
 
-	// Definitions are those that live replicas have of the job, by revision: that of the given job first, then by how many have
-	// it. The schedule in force is in JobStatus.
+	// Definitions are those that live replicas have of the job, by revision: that of the given job
+	// first, then by how many have it. The schedule in force is in JobStatus.
 	Definitions []Definition
 
 	Coming   []time.Time           // the next ticks, the first of which is Next
@@ -30,12 +30,13 @@ type Description struct {
 	Counts   map[lease.Outcome]int // of the outcomes that the store keeps; a range counts for as many ticks as were counted
 	Since    time.Time             // when the oldest of them was settled; zero when there are none
 
-	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those took; 0 when there are none.
+	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those took;
+	// 0 when there are none.
 	Runs            int
 	Median, Longest time.Duration
 
-	// HistoryBytes is about how many bytes the outcomes take in the store, and HistoryLimit how many they may take: 0 where the
-	// job is not given.
+	// HistoryBytes is about how many bytes the outcomes take in the store, and HistoryLimit how many
+	// they may take: 0 where the job is not given.
 	HistoryBytes, HistoryLimit int
 
 	Facts []Fact // of the job's journal, newest first; none where the store keeps none
@@ -47,14 +48,15 @@ type Definition struct {
 	Replicas []string // sorted
 	Given    bool     // it is that of the given job
 
-	// Fields is the text of each field, by its name in a configuration file, without secrets; nil where the store does not
-	// have it. See [jobs.Job.Fields].
+	// Fields is the text of each field, by its name in a configuration file, without secrets; nil
+	// where the store does not have it. See [jobs.Job.Fields].
 	Fields map[string]string
 }
 
-// Describe looks at one job. job may be nil when only replicas, or only the store, know its definition. ticks and outcomes
-// say how many coming ticks and settled outcomes to return. It returns [ErrUnknown] for a job that no replica serves
-// and that the store has no record of, unless job is given.
+// Describe looks at one job. job may be nil when only replicas, or only the store, know its
+// definition. ticks and outcomes say how many coming ticks and settled outcomes to return. It
+// returns [ErrUnknown] for a job that no replica serves and that the store has no record of, unless
+// job is given.
 func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks, outcomes int) (Description, error) {
 	now, _, err := f.store.Time(ctx)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// removing is a store whose first answers to removals get lost, and that does something before each.
+// removing is a store whose first answers to removals get lost, and that does something before
+// each.
 type removing struct {
 	*memlease.Store
 	lost   int

@@ -18,8 +18,8 @@ type JobHistory struct {
 	Revised   time.Time // when the definition in force was brought first
 }
 
-// Histories returns the histories of several jobs, by their names, with as many outcomes as the store keeps. It reads them
-// all: ask for the jobs of a page, not for those of a fleet.
+// Histories returns the histories of several jobs, by their names, with as many outcomes as the
+// store keeps. It reads them all: ask for the jobs of a page, not for those of a fleet.
 func (f *Fleet) Histories(ctx context.Context, names []string) (map[string]JobHistory, error) {
 	now, _, err := f.store.Time(ctx)
 	if err != nil {

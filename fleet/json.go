@@ -8,8 +8,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// In JSON times are RFC 3339 with milliseconds in UTC, null where there is none; durations are whole milliseconds, in
-// fields whose names end in _ms. Fields may be added, and none goes.
+// In JSON times are RFC 3339 with milliseconds in UTC, null where there is none; durations are
+// whole milliseconds, in fields whose names end in _ms. Fields may be added, and none goes.
 
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
@@ -140,7 +140,8 @@ type factView struct {
 	Payload  int      `json:"payload_bytes,omitempty"`
 }
 
-// MarshalJSON implements [json.Marshaler]. What a journal holds is not this, but what Encode writes.
+// MarshalJSON implements [json.Marshaler]. What a journal holds is not this, but what Encode
+// writes.
 func (f Fact) MarshalJSON() ([]byte, error) {
 	return json.Marshal(factView{
 		f.Kind, stamp(f.At), f.By, stamp(f.Tick), f.Job, stamp(f.From), stamp(f.To), f.Reason, f.Via, f.Lock, f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,

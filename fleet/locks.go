@@ -8,9 +8,10 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// ForceRelease takes the grant of a lock with this token away from its holder, and reports whether it was held. The holder
-// works on until its next renewal, which is refused: its later writes have to be refused by its token. The error matches
-// [errors.ErrUnsupported] where the store has no locks.
+// ForceRelease takes the grant of a lock with this token away from its holder, and reports whether
+// it was held. The holder works on until its next renewal, which is refused: its later writes have
+// to be refused by its token. The error matches [errors.ErrUnsupported] where the store has no
+// locks.
 func (f *Fleet) ForceRelease(ctx context.Context, lock string, token int64, act Act) (held bool, err error) {
 	if err := act.check(); err != nil {
 		return false, err

@@ -127,9 +127,11 @@ func (r *reasoner) inTurn() []Entry {
 	return r.list
 }
 
-// blocker finds the tick that stood in the way of e when that was skipped: the newest earlier one that was open then.
+// blocker finds the tick that stood in the way of e when that was skipped: the newest earlier one
+// that was open then.
 func (r *reasoner) blocker(e Entry) (found Entry, ok bool) {
-	// What follows a skip of several ticks may have been decided when the obstacle was gone: look at the tick's own time.
+	// What follows a skip of several ticks may have been decided when the obstacle was gone: look at
+	// the tick's own time.
 	then := e.Ended
 	if e.IsRange() {
 		then = r.tick

@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// JSON that this package has written can be read again, by a program that asks another one for it. Times are then in whole milliseconds,
-// and what JSON does not have is left at its zero value.
+// JSON that this package has written can be read again, by a program that asks another one for it.
+// Times are then in whole milliseconds, and what JSON does not have is left at its zero value.
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (s *stamp) UnmarshalJSON(text []byte) error {
@@ -104,7 +104,8 @@ func (e *Explanation) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. What a journal holds is not this, but what Encode writes.
+// UnmarshalJSON implements [json.Unmarshaler]. What a journal holds is not this, but what Encode
+// writes.
 func (f *Fact) UnmarshalJSON(text []byte) error {
 	var r factView
 	err := json.Unmarshal(text, &r)

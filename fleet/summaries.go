@@ -18,8 +18,8 @@ type asked struct {
 // namesAtOnce is how many keys the store looks through for each page of names.
 const namesAtOnce = 1000
 
-// withLeftOver adds the jobs that only the store knows, sorted by name: those with a watermark. Other records are of leases
-// that no job has. named says that only certain names are wanted.
+// withLeftOver adds the jobs that only the store knows, sorted by name: those with a watermark.
+// Other records are of leases that no job has. named says that only certain names are wanted.
 func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]asked, error) {
 	index, ok := f.store.(protocol.Summarizer)
 	if !ok || named {

@@ -32,7 +32,8 @@ type Explanation struct {
 	// character.
 	Text string
 	// Policy is the one that decided about a tick which did not run, as a configuration writes it.
-	// Remedy is the change that would have made it run. Both are "" where that is not known, or it ran.
+	// Remedy is the change that would have made it run. Both are "" where that is not known, or it
+	// ran.
 	Policy, Remedy string
 	Entry          *Entry // what the store has of the tick; nil when it has nothing
 	Facts          []Fact // what journals hold about the tick, or about its time, newest first

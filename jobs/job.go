@@ -65,8 +65,8 @@ func WithRate(r Rate, burst int) Option { return func(s *Spec) { s.Rate, s.Burst
 // scheduler.WithMaxRuns.
 func WithWeight(n int) Option { return func(s *Spec) { s.Weight = n } }
 
-// WithHistory makes the store keep so many settled ticks of the job; see [Spec].History, and for how
-// many bytes they may take [Spec].HistoryBytes.
+// WithHistory makes the store keep so many settled ticks of the job; see [Spec].History, and for
+// how many bytes they may take [Spec].HistoryBytes.
 func WithHistory(n int) Option { return func(s *Spec) { s.History = n } }
 
 // WithLeader makes the job a task that runs all the time on one replica; its schedule must be "".

@@ -49,8 +49,8 @@ func (r *Registry) Add(jobs ...*Job) error {
 	return nil
 }
 
-// Set adds jobs, each in place of the job that has its name, if there is one. Of several jobs of one
-// name the last one stays. Jobs that are nil are left out.
+// Set adds jobs, each in place of the job that has its name, if there is one. Of several jobs of
+// one name the last one stays. Jobs that are nil are left out.
 func (r *Registry) Set(jobs ...*Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -32,7 +32,8 @@ type Run struct {
 	// nobody traces. A wrapper sets it in the run that it passes on: package otelsolotick does. A
 	// command gets it as TRACEPARENT, a request and the entry of a stream as traceparent.
 	Traceparent string
-	// Payload is what the tick was triggered with, the same for every attempt; "" of a scheduled tick, and of a trigger without.
+	// Payload is what the tick was triggered with, the same for every attempt; "" of a scheduled tick,
+	// and of a trigger without.
 	Payload Payload
 	// Lease is the lease on the tick. It is never nil in a run that the scheduler started.
 	Lease Lease

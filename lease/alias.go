@@ -2,8 +2,9 @@ package lease
 
 import "github.com/solotick/solotick/internal/protocol"
 
-// Store grants leases, and is what schedulers, fleets and locks share. Its methods are for these, not for programs. Make one
-// with packages redislease, quorum or memlease, or one of your own with package driver.
+// Store grants leases, and is what schedulers, fleets and locks share. Its methods are for these,
+// not for programs. Make one with packages redislease, quorum or memlease, or one of your own with
+// package driver.
 type Store = protocol.Store
 
 // Claim asks for a lease. Its fields:
@@ -21,11 +22,13 @@ type Store = protocol.Store
 // The others are for schedulers.
 type Claim = protocol.Claim
 
-// Outcome is how a tick was settled, in a word of 1 to 64 of a-z _. docs/policies.md lists those of scheduled ticks.
+// Outcome is how a tick was settled, in a word of 1 to 64 of a-z _. docs/policies.md lists those of
+// scheduled ticks.
 type Outcome = protocol.Outcome
 
 // OutcomeSucceeded is how a holder settles what went well.
 const OutcomeSucceeded = protocol.OutcomeSucceeded
 
-// CancelledError is the cause of a lease's context when somebody has cancelled its tick, and says who, as By.
+// CancelledError is the cause of a lease's context when somebody has cancelled its tick, and says
+// who, as By.
 type CancelledError = protocol.CancelledError

@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// BenchmarkKeeper10000 measures the heap that 10,000 held leases take, contexts with their Done channels included, records of
-// the store excluded.
+// BenchmarkKeeper10000 measures the heap that 10,000 held leases take, contexts with their Done
+// channels included, records of the store excluded.
 func BenchmarkKeeper10000(b *testing.B) {
 	const n = 10_000
 	ctx, cancel := context.WithCancel(b.Context())

@@ -18,8 +18,8 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// unreliable is a store as one replica sees it: anything can go wrong at any time, and now and then everything does for
-// minutes.
+// unreliable is a store as one replica sees it: anything can go wrong at any time, and now and then
+// everything does for minutes.
 type unreliable struct {
 	lease.Store
 	mu   sync.Mutex

@@ -13,7 +13,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// With the store out of reach from the start, or from after some renewals, however it is out of reach.
+// With the store out of reach from the start, or from after some renewals, however it is out of
+// reach.
 func TestContextEndsBeforeTheStoreCouldGrantAgain(t *testing.T) {
 	for name, gone := range map[string]fault{"hanging": hangs, "failing": fails, "deaf": func(context.Context, func() error) error {
 		time.Sleep(100 * 24 * time.Hour) // a store that does not even obey ctx
@@ -98,7 +99,8 @@ func TestValidIsFalseFromTheDeadlineOn(t *testing.T) {
 	})
 }
 
-// A reading of the clock is all that Valid needs: while nobody can fire a timer it is right all the same.
+// A reading of the clock is all that Valid needs: while nobody can fire a timer it is right all the
+// same.
 func TestValidIsFalseBeforeTheRenewerNotices(t *testing.T) {
 	suspend := lease.Suspendable(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -149,8 +151,8 @@ func TestDeadlineDoesNotWander(t *testing.T) {
 func TestRepeatedClaimIsRenewedInTime(t *testing.T) {
 	for _, remaining := range []time.Duration{15 * time.Second, 10 * time.Second, 4 * time.Second, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			// A renewal that is due at once must not be answered before the test has read the deadline. The bubble's
-			// clock stands still until then.
+			// A renewal that is due at once must not be answered before the test has read the deadline. The
+			// bubble's clock stands still until then.
 			store := &faulty{onRenew: answersAfter(time.Millisecond)}
 			c := claim("job")
 			c.Request = "once"

@@ -3,8 +3,8 @@
 //
 // [Acquire] claims once and returns a [Lease], which is renewed until it is settled or released.
 // Its Context ends when the lease is lost. A settled tick is never granted again; a claim of tick 0
-// has no memory and is a plain lock. Those that hold many leases share a [Renewer]: it renews them in
-// batches.
+// has no memory and is a plain lock. Those that hold many leases share a [Renewer]: it renews them
+// in batches.
 //
 // The store's clock alone decides whether a lease has run out. The holder counts from the moment at
 // which it sent its request, less a margin, so its deadline comes first.

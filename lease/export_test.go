@@ -11,8 +11,8 @@ import (
 // Margin is for tests that compare instants exactly.
 var Margin = margin
 
-// Suspendable lets the test suspend the machine: what the returned function is called with passes, though the monotonic
-// clock stands still.
+// Suspendable lets the test suspend the machine: what the returned function is called with passes,
+// though the monotonic clock stands still.
 func Suspendable(t *testing.T) (suspend func(time.Duration)) {
 	var total atomic.Int64
 	t.Cleanup(steady.ReplaceSuspended(func(time.Time) time.Duration { return time.Duration(total.Load()) }))

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errDown = errors.New("the store is down")
 
-// faulty is a store in memory between which and its caller something can go wrong. A nil fault is none.
+// faulty is a store in memory between which and its caller something can go wrong. A nil fault is
+// none.
 type faulty struct {
 	memlease.Store
 	onClaim, onRenew, onSettle, onRelease fault

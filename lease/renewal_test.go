@@ -108,7 +108,8 @@ func TestLateAnswerRevivesNothing(t *testing.T) {
 	}
 }
 
-// The answer comes when the deadline has passed, but before the renewer had a chance to end the lease.
+// The answer comes when the deadline has passed, but before the renewer had a chance to end the
+// lease.
 func TestAnswerAfterTheDeadlineRevivesNothing(t *testing.T) {
 	suspend := lease.Suspendable(t)
 	synctest.Test(t, func(t *testing.T) {

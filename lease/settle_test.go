@@ -98,7 +98,8 @@ func TestStoresLeaseIsRenewedWhileSettlingIsTried(t *testing.T) {
 	})
 }
 
-// Once the request is on its way another can be granted the name, which the holder learns only later, if ever.
+// Once the request is on its way another can be granted the name, which the holder learns only
+// later, if ever.
 func TestContextEndsBeforeTheStoreIsAsked(t *testing.T) {
 	for name, end := range map[string]func(*lease.Lease) error{
 		"Settle":  func(l *lease.Lease) error { return l.Settle(t.Context(), "succeeded") },
@@ -209,7 +210,8 @@ func TestSettleAndReleaseSayFenced(t *testing.T) {
 	}
 }
 
-// The settle overtakes a renewal, whose answer then says that the grant is not current: that is no loss.
+// The settle overtakes a renewal, whose answer then says that the grant is not current: that is no
+// loss.
 func TestSettleWhileARenewalIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		renewing, settled := make(chan struct{}), make(chan struct{})

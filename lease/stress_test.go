@@ -15,7 +15,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// In real time, for the race detector: many goroutines use one renewer in every way at once, and the store is unreliable.
+// In real time, for the race detector: many goroutines use one renewer in every way at once, and
+// the store is unreliable.
 func TestEverythingAtOnce(t *testing.T) {
 	store := &faulty{onRenew: func(ctx context.Context, do func() error) error {
 		switch rand.IntN(10) {

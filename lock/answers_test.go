@@ -64,7 +64,8 @@ func TestAnOutageLeavesFewGoroutinesBehind(t *testing.T) {
 	})
 }
 
-// A lock that was granted without one's knowing is not held against those of the same process, nor oneself.
+// A lock that was granted without one's knowing is not held against those of the same process, nor
+// oneself.
 func TestGrantWhoseAnswerWasLostIsFoundAgain(t *testing.T) {
 	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,8 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// childEnv has the address of the server, for a process that only acquires a lock and says what becomes of it.
+// childEnv has the address of the server, for a process that only acquires a lock and says what
+// becomes of it.
 const childEnv = "LOCK_TEST_CHILD"
 
 func init() {

@@ -26,7 +26,8 @@ type Granted struct {
 	Name   string
 	Token  int64
 	Waited time.Duration
-	// TakenOver has the holders whose expired leases were replaced: they died, or lost the store. Only their names and tokens are known.
+	// TakenOver has the holders whose expired leases were replaced: they died, or lost the store. Only
+	// their names and tokens are known.
 	TakenOver []Place
 }
 

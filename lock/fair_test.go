@@ -54,7 +54,8 @@ func TestFairLockIsGrantedByArrival(t *testing.T) {
 	})
 }
 
-// The position of a waiter that has died is kept until its TTL ends, and not a moment longer than a claim takes.
+// The position of a waiter that has died is kept until its TTL ends, and not a moment longer than a
+// claim takes.
 func TestDeadWaiterDelaysTheQueueByItsTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, dead, q := start(t, store, "p"), start(t, store, "dead"), start(t, store, "q")

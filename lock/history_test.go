@@ -36,8 +36,8 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// Workers of several processes, over links that lose and delay and fail, hold no more than there is at any time, with tokens that
-// rise from grant to grant.
+// Workers of several processes, over links that lose and delay and fail, hold no more than there is
+// at any time, with tokens that rise from grant to grant.
 func TestHistoriesAreThoseOfALock(t *testing.T) {
 	seed := seedOf(t)
 	short := []lock.Option{lock.WithTTL(3 * time.Second), lock.WithWaiterTTL(600 * time.Millisecond)}
@@ -158,7 +158,8 @@ func linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// history has the steps of all workers, in the order of a counter: virtual time stands still for too long.
+// history has the steps of all workers, in the order of a counter: virtual time stands still for
+// too long.
 type history struct {
 	clock, granted, lost atomic.Int64
 
@@ -172,7 +173,8 @@ func (h *history) add(s step, call int64) {
 	h.operations = append(h.operations, porcupine.Operation{ClientId: s.owner, Input: s, Call: call, Return: h.clock.Add(1)})
 }
 
-// work holds the lock once, if it is granted, for a while: where it can be entered again, several times.
+// work holds the lock once, if it is granted, for a while: where it can be entered again, several
+// times.
 func (h *history) work(ctx context.Context, l lock.Lock, owner int, r *rand.Rand) {
 	s := step{action: grants, n: 1, owner: owner}
 	if t, ok := l.(taking); ok {

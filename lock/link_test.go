@@ -29,7 +29,8 @@ type link struct {
 	late                        time.Duration // of messages
 }
 
-// fault stands between a caller and do, which makes the call. The caller gets the error of the fault.
+// fault stands between a caller and do, which makes the call. The caller gets the error of the
+// fault.
 type fault func(ctx context.Context, do func() error) error
 
 func (f fault) call(ctx context.Context, do func() error) error {

@@ -99,9 +99,9 @@ func New(store lease.Store, opts ...LocksOption) *Locks {
 // second to notice one.
 const closeTimeout = 2 * time.Second
 
-// Close ends all waits, returns their positions in the queue, stops renewing holds without releasing
-// them, and ends the subscription. It waits for all of that, at most two seconds while the store
-// does not answer. Release holds before.
+// Close ends all waits, returns their positions in the queue, stops renewing holds without
+// releasing them, and ends the subscription. It waits for all of that, at most two seconds while
+// the store does not answer. Release holds before.
 func (s *Locks) Close() {
 	s.mu.Lock()
 	s.end()
@@ -147,9 +147,9 @@ func (s *Locks) Inspect(ctx context.Context, name string) (State, error) {
 	return stateOf(l), err
 }
 
-// List returns locks that have holders or waiters and a name with the prefix, about count at a time, in no order. The
-// cursor is "" at first and then the returned next, which is "" when there are no more. A lock that comes or goes meanwhile
-// may be missing, and one may come twice.
+// List returns locks that have holders or waiters and a name with the prefix, about count at a
+// time, in no order. The cursor is "" at first and then the returned next, which is "" when there
+// are no more. A lock that comes or goes meanwhile may be missing, and one may come twice.
 func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (locks []State, next string, err error) {
 	if s.store == nil {
 		return nil, "", s.fault
@@ -229,12 +229,13 @@ func WithWaitTimeout(d time.Duration) Option { return func(o *settings) { o.wait
 // of a [ReadWrite]. All users of a lock should set the same order.
 func WithFairness() Option { return withOrder(protocol.OrderArrival) }
 
-// WithAnyOrder grants the lock to the first claim while there are permits: waiters are notified, but
-// a newcomer may be faster. It is the default of all but a [ReadWrite], whose readers it prefers.
+// WithAnyOrder grants the lock to the first claim while there are permits: waiters are notified,
+// but a newcomer may be faster. It is the default of all but a [ReadWrite], whose readers it
+// prefers.
 func WithAnyOrder() Option { return withOrder(protocol.OrderAny) }
 
-// WithWritersFirst grants the lock to writers before readers, and generally to those that claim more
-// permits. Readers may then wait for ever.
+// WithWritersFirst grants the lock to writers before readers, and generally to those that claim
+// more permits. Readers may then wait for ever.
 func WithWritersFirst() Option { return withOrder(protocol.OrderLargest) }
 
 func withOrder(order protocol.Order) Option { return func(o *settings) { o.order = order } }

@@ -6,8 +6,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// permits is the model's state of a lock that has a limit on the permits held at once: with a limit of 1 it is a mutex;
-// with all of them for a writer, a read-write lock.
+// permits is the model's state of a lock that has a limit on the permits held at once: with a limit
+// of 1 it is a mutex; with all of them for a writer, a read-write lock.
 type permits struct {
 	used, limit int
 	token       int64 // the highest of any grant

@@ -51,8 +51,8 @@ func TestWaitLimitBoundsSeveralLocksAsWhole(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForSeveralIsOvertakenSeldom has processes take plain mutexes together, in different orders, of which every
-// fourth holder dies.
+// TestWhoWaitsForSeveralIsOvertakenSeldom has processes take plain mutexes together, in different
+// orders, of which every fourth holder dies.
 func TestWhoWaitsForSeveralIsOvertakenSeldom(t *testing.T) {
 	const processes, each = 6, 60
 	const most = 4 * processes
@@ -106,7 +106,8 @@ func TestWhoWaitsForSeveralIsOvertakenSeldom(t *testing.T) {
 	})
 }
 
-// joins is start for a process that may die: it is closed by the test. Calls of its store take a moment.
+// joins is start for a process that may die: it is closed by the test. Calls of its store take a
+// moment.
 func joins(t *testing.T, store *memlease.Store, holder string) *process {
 	p := &process{t: t, link: &link{Store: store}}
 	p.Locks = lock.New(p.link, lock.WithHolder(holder))
@@ -118,7 +119,8 @@ func joins(t *testing.T, store *memlease.Store, holder string) *process {
 	return p
 }
 
-// Multis that keep what they have do not wait for each other in a ring, whatever the order of their names.
+// Multis that keep what they have do not wait for each other in a ring, whatever the order of their
+// names.
 func TestSeveralInOrderDoNotDeadlock(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		names := []string{"a", "b", "c", "d"}

@@ -48,7 +48,8 @@ type process struct {
 	events []lock.Event
 }
 
-// start starts a process that is closed at the end of the test. By then it must have forgotten its waiters.
+// start starts a process that is closed at the end of the test. By then it must have forgotten its
+// waiters.
 func start(t *testing.T, store *memlease.Store, holder string) *process {
 	p := &process{t: t, link: &link{Store: store}}
 	p.Locks = lock.New(p.link, lock.WithHolder(holder), lock.WithObserver(p.observe))

@@ -69,7 +69,8 @@ func TestADeadReaderFreesItselfOnly(t *testing.T) {
 	})
 }
 
-// The order decides who is granted the lock first when readers hold it, a writer waits, and another reader comes.
+// The order decides who is granted the lock first when readers hold it, a writer waits, and another
+// reader comes.
 func TestOrderDecidesWhoIsNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts          []lock.Option

@@ -133,7 +133,8 @@ func TestRedisForceIsNoticedAtOnce(t *testing.T) {
 	require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 }
 
-// However many wait in one process, one of them is in the queue, one connection listens, and all are served.
+// However many wait in one process, one of them is in the queue, one connection listens, and all
+// are served.
 func TestRedisServesTenThousandWaitersOfAProcess(t *testing.T) {
 	waiters := 10_000
 	if raceEnabled {

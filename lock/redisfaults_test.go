@@ -39,8 +39,8 @@ func TestRedisRepliesThatAreLostCostNothing(t *testing.T) {
 		release(t, h)
 		free(t, q, name)
 
-		// A caller of TryAcquire does not keep a grant whose reply was lost. The return of the grant before may have
-		// come in between.
+		// A caller of TryAcquire does not keep a grant whose reply was lost. The return of the grant
+		// before may have come in between.
 		for range 100 {
 			proxy.LoseReplies(1, "EVALSHA", "EVAL")
 			if h, err = p.Mutex(name, short...).TryAcquire(t.Context()); err != nil {
@@ -179,8 +179,9 @@ func TestRedisThatForbidsMessagesIsAskedInstead(t *testing.T) {
 	free(t, p, "stock")
 }
 
-// TestFlushedRedisHasTwoHoldersForAThird empties Redis, whose connections stay, while one holds the lock and another
-// waits for it. Who asks first is its holder: the other is refused the next time, within a third of the TTL.
+// TestFlushedRedisHasTwoHoldersForAThird empties Redis, whose connections stay, while one holds the
+// lock and another waits for it. Who asks first is its holder: the other is refused the next time,
+// within a third of the TTL.
 func TestFlushedRedisHasTwoHoldersForAThird(t *testing.T) {
 	t.Parallel()
 	const times = 4
@@ -226,8 +227,8 @@ func TestFlushedRedisHasTwoHoldersForAThird(t *testing.T) {
 	t.Logf("with a term of %s, two held it for %v", shortTerm, together)
 }
 
-// TestLockTokensRiseAfterFailoverToSlowerClock loses a lock's newest grant, of a server whose clock was ahead by an hour:
-// the tokens that it made say so, and the server after it does not know them.
+// TestLockTokensRiseAfterFailoverToSlowerClock loses a lock's newest grant, of a server whose clock
+// was ahead by an hour: the tokens that it made say so, and the server after it does not know them.
 func TestLockTokensRiseAfterFailoverToSlowerClock(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)

@@ -88,7 +88,8 @@ func TestLossOfReentrantLockEndsAllInside(t *testing.T) {
 		p := start(t, store, "p")
 		l := p.Reentrant("stock")
 		outer := acquire(t, l)
-		// A caller that detaches a context, for work that must be finished, is still notified of the loss.
+		// A caller that detaches a context, for work that must be finished, is still notified of the
+		// loss.
 		detached, err := l.Acquire(context.WithoutCancel(outer.Context()))
 		require.NoError(t, err)
 		inner, err := l.Acquire(detached.Context())
@@ -126,8 +127,8 @@ func TestInnerAcquireThatIsGivenUpHoldsNothing(t *testing.T) {
 	})
 }
 
-// What an owner holds is held until as many holds have been released as were granted, whatever contexts they were made from and in whatever
-// order they are released.
+// What an owner holds is held until as many holds have been released as were granted, whatever
+// contexts they were made from and in whatever order they are released.
 func TestReentrantHoldsAreCounted(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		store := new(memlease.Store)

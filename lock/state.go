@@ -22,8 +22,8 @@ type Place struct {
 	Permits int    // held or asked for
 	// Since is when the holder was granted the lock, or the waiter came, by the store's clock.
 	Since time.Time
-	// Remaining is left of the lease unless it is renewed, or of the waiter's TTL unless it claims again. A holder with 0
-	// keeps its permits until another claim needs them.
+	// Remaining is left of the lease unless it is renewed, or of the waiter's TTL unless it claims
+	// again. A holder with 0 keeps its permits until another claim needs them.
 	Remaining time.Duration
 }
 

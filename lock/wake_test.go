@@ -69,7 +69,8 @@ func TestAReleaseWakesOne(t *testing.T) {
 	}
 }
 
-// The waiters of one process for the same lock do not each enter the queue: at first they cost one claim each.
+// The waiters of one process for the same lock do not each enter the queue: at first they cost one
+// claim each.
 func TestThoseOfOneProcessWaitInOnePlace(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		const waiters = 32

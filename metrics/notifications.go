@@ -14,7 +14,8 @@ type notifications struct {
 	sent, failures, waiting, waited *prometheus.Desc
 }
 
-// NewNotifications makes the series of the receivers of a [notify.Notifier]: give it [notify.Notifier.States].
+// NewNotifications makes the series of the receivers of a [notify.Notifier]: give it
+// [notify.Notifier.States].
 func NewNotifications(states func() []notify.State) prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_"+name, help, []string{"receiver"}, nil)

@@ -37,8 +37,8 @@ var (
 	}
 )
 
-// Observe takes in one event. It is a [func(scheduler.Event)] that never blocks: give it to [scheduler.WithSyncObserver], so
-// that nothing is lost.
+// Observe takes in one event. It is a [func(scheduler.Event)] that never blocks: give it to
+// [scheduler.WithSyncObserver], so that nothing is lost.
 func (m *Metrics) Observe(e scheduler.Event) {
 	switch e := e.(type) {
 	case scheduler.Claimed:

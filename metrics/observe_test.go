@@ -23,8 +23,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// events has an example of each type of event, and of each state that one may be about: each changes what is exported after
-// the one before it.
+// events has an example of each type of event, and of each state that one may be about: each
+// changes what is exported after the one before it.
 var events = []scheduler.Event{
 	scheduler.Claimed{Job: "a", Tick: tick, Status: protocol.Granted, Took: time.Millisecond},
 	scheduler.RunStarted{Run: run(1), Lag: time.Millisecond},

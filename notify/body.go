@@ -27,7 +27,8 @@ type request struct {
 // object is a JSON object.
 type object map[string]any
 
-// request makes the request for n. now is fleet time: a receiver refuses a signature that is too old.
+// request makes the request for n. now is fleet time: a receiver refuses a signature that is too
+// old.
 func (r Receiver) request(n Notification, now time.Time) (request, error) {
 	address, secret, err := r.secrets()
 	if err != nil {

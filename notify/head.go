@@ -14,7 +14,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// head is the progress of the namespace: since when each receiver is there, and what the elected notifier says of itself.
+// head is the progress of the namespace: since when each receiver is there, and what the elected
+// notifier says of itself.
 type head struct {
 	Since   map[string]int64   `json:"since"` // Unix microseconds of the store's clock
 	By      string             `json:"by"`
@@ -108,7 +109,8 @@ func (t *term) report(ctx context.Context, now time.Time) error {
 	return t.save(ctx, now)
 }
 
-// Report says how the notifications of a fleet are, as the elected notifier has written it to the store.
+// Report says how the notifications of a fleet are, as the elected notifier has written it to the
+// store.
 type Report struct {
 	By      string    // who notifies; empty when nobody ever has
 	At      time.Time // when it said so, by the store's clock; at most half a minute ago while it is well

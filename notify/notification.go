@@ -31,7 +31,8 @@ const (
 // Conditions are all conditions.
 var Conditions = []Condition{OK, Failed, Lost, Missed, Overdue, Unserved}
 
-// Notification says that the condition of a job has changed. It is the value of templates. Times are fleet time.
+// Notification says that the condition of a job has changed. It is the value of templates. Times
+// are fleet time.
 type Notification struct {
 	ID        string // the same for each time that it is sent, by any replica; 32 hexadecimal digits
 	Incident  string // the same for a condition of the job and the OK that ends it, whatever the tick; 32 hexadecimal digits
@@ -44,7 +45,8 @@ type Notification struct {
 	TickID string    // as jobs.Run.TickID; empty without a tick
 	At     time.Time // when the tick was settled, or the state was found
 	Ticks  int       // settled since the notification before, this one included; 0 for Overdue and Unserved
-	// Omitted is how many changes before this one are left out, because the receiver was away for too long.
+	// Omitted is how many changes before this one are left out, because the receiver was away for too
+	// long.
 	Omitted int
 
 	// Of a tick that was settled.
@@ -142,7 +144,8 @@ type notificationJSON struct {
 	Text      string    `json:"text"`
 }
 
-// MarshalJSON implements [json.Marshaler]: times are RFC 3339 in UTC with milliseconds, null where there is none.
+// MarshalJSON implements [json.Marshaler]: times are RFC 3339 in UTC with milliseconds, null where
+// there is none.
 func (n Notification) MarshalJSON() ([]byte, error) {
 	stamp := func(t time.Time) *string {
 		if t.IsZero() {
@@ -157,8 +160,8 @@ func (n Notification) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// identify fills in what identifies n. times is how often the job's state was notified of before: a state can come again
-// without another tick.
+// identify fills in what identifies n. times is how often the job's state was notified of before: a
+// state can come again without another tick.
 func (n Notification) identify(times int) Notification {
 	if !n.Tick.IsZero() {
 		n.TickID = jobs.Run{Namespace: n.Namespace, Job: n.Job, Tick: n.Tick}.TickID()

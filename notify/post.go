@@ -28,7 +28,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// newClient returns a client that follows no redirect: what is signed is for the URL that the operator has written.
+// newClient returns a client that follows no redirect: what is signed is for the URL that the
+// operator has written.
 func newClient() *http.Client {
 	transport := new(http.Transport)
 	if usual, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -40,7 +41,8 @@ func newClient() *http.Client {
 	}
 }
 
-// post sends n to r, and returns nil when r has taken it. Its error names no more of the URL than the host.
+// post sends n to r, and returns nil when r has taken it. Its error names no more of the URL than
+// the host.
 func post(ctx context.Context, client *http.Client, r Receiver, n Notification, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
@@ -75,7 +77,8 @@ func post(ctx context.Context, client *http.Client, r Receiver, n Notification, 
 	return nil
 }
 
-// saysInBody reports whether receivers of a kind say in the body of an answer with 200 whether they have taken it.
+// saysInBody reports whether receivers of a kind say in the body of an answer with 200 whether they
+// have taken it.
 func saysInBody(kind Kind) bool { return kind == DingTalk || kind == Feishu || kind == WeCom }
 
 // refused says why the answer is no acceptance; nil when it is one.

@@ -11,8 +11,8 @@ import (
 // maxChanges is how many changes of a job's outcome wait for a receiver at most.
 const maxChanges = 16
 
-// reached says how far a receiver has come with a job: what it was notified of last. The zero value is that of a job which
-// was always in order.
+// reached says how far a receiver has come with a job: what it was notified of last. The zero value
+// is that of a job which was always in order.
 type reached struct {
 	Outcome Condition `json:"outcome,omitempty"` // the condition by the outcomes; empty for OK
 	Settled int64     `json:"settled,omitempty"` // when the tick of that was settled, in Unix microseconds of the store's clock
@@ -36,7 +36,8 @@ type change struct {
 	then reached
 }
 
-// outcomeOf returns the condition that an outcome stands for; empty for one that says nothing about the job's health.
+// outcomeOf returns the condition that an outcome stands for; empty for one that says nothing about
+// the job's health.
 func outcomeOf(e fleet.Entry) Condition {
 	switch e.Outcome {
 	case wire.Succeeded:
@@ -63,9 +64,10 @@ func (r reached) outcome() Condition {
 	return r.Outcome
 }
 
-// changes returns what a receiver that has come to r is to get: the changes of the outcome, oldest first, then those of the
-// states. settledTicks are in the order in which they were settled; those up to since, in Unix microseconds, were settled before the
-// receiver was there. A condition is entered after so many ticks in a row.
+// changes returns what a receiver that has come to r is to get: the changes of the outcome, oldest
+// first, then those of the states. settledTicks are in the order in which they were settled; those
+// up to since, in Unix microseconds, were settled before the receiver was there. A condition is
+// entered after so many ticks in a row.
 func (r reached) changes(namespace string, list []fleet.Entry, since int64, after int, now state, job string) []change {
 	all := r.byOutcome(namespace, list[r.first(list, since):], max(after, 1))
 	if len(all) > maxChanges {
@@ -80,8 +82,8 @@ func (r reached) changes(namespace string, list []fleet.Entry, since int64, afte
 	return append(all, newest.byState(Notification{Namespace: namespace, Job: job, At: now.at}, now)...)
 }
 
-// first returns the place of the first tick that the receiver has not seen. The place of the last one counts and not its
-// time, since a clock can go back.
+// first returns the place of the first tick that the receiver has not seen. The place of the last
+// one counts and not its time, since a clock can go back.
 func (r reached) first(list []fleet.Entry, since int64) int {
 	for i, e := range list {
 		if r.Settled != 0 && e.SettledAt.UnixMicro() == r.Settled && e.Scheduled.UnixMilli() == r.Tick {

@@ -19,8 +19,8 @@ const (
 	maxWait   = 5 * time.Minute
 )
 
-// queue has the jobs of which a receiver is to be notified, one at a time, oldest first. What it is to get is found when it is sent,
-// so a job is there once, however often it changes meanwhile.
+// queue has the jobs of which a receiver is to be notified, one at a time, oldest first. What it is
+// to get is found when it is sent, so a job is there once, however often it changes meanwhile.
 //
 //	the receiver                          then
 //	has taken it                          that is recorded, and the next change of the job or the next job follows
@@ -197,7 +197,8 @@ func (q *queue) send(ctx context.Context, c change) error {
 	return q.commit(ctx, c)
 }
 
-// commit records that the receiver has got it, until that is recorded: otherwise it would be sent again.
+// commit records that the receiver has got it, until that is recorded: otherwise it would be sent
+// again.
 func (q *queue) commit(ctx context.Context, c change) error {
 	waits := newWaits()
 	waits.MaxInterval = 5 * time.Second

@@ -23,7 +23,8 @@ type Kind string
 
 // The kinds of receiver.
 const (
-	// Webhook gets the JSON of docs/notifications.md, or what the template makes, signed as Standard Webhooks says.
+	// Webhook gets the JSON of docs/notifications.md, or what the template makes, signed as Standard
+	// Webhooks says.
 	Webhook   Kind = "webhook"
 	Slack     Kind = "slack"     // an incoming webhook
 	Teams     Kind = "teams"     // a webhook of a workflow
@@ -42,21 +43,22 @@ type Receiver struct {
 	Name string // valid as a job's name, and of no other receiver; one that is renamed is new
 	Kind Kind   // default: Webhook
 
-	// URL is where to send to, http or https; or else URLFile names a file that holds it, which is read for each request.
-	// PagerDuty has one of its own.
+	// URL is where to send to, http or https; or else URLFile names a file that holds it, which is
+	// read for each request. PagerDuty has one of its own.
 	URL, URLFile string
-	// Secret signs, or proves who sends: see Kind. That of a Webhook may be whsec_ and base64, as Standard Webhooks has it. SecretFile
-	// names a file that holds it, which is read for each request.
+	// Secret signs, or proves who sends: see Kind. That of a Webhook may be whsec_ and base64, as
+	// Standard Webhooks has it. SecretFile names a file that holds it, which is read for each request.
 	Secret, SecretFile string
 	Headers            map[string]string // added to each request
 
-	// Template makes the body of a Webhook: a text/template over a [Notification], with a function json that makes JSON of a
-	// value. Unless ContentType says otherwise it has to make JSON of every notification.
+	// Template makes the body of a Webhook: a text/template over a [Notification], with a function
+	// json that makes JSON of a value. Unless ContentType says otherwise it has to make JSON of every
+	// notification.
 	Template    string
 	ContentType string // default: application/json
 
-	// Jobs are patterns of names, as of path.Match: the last one that matches decides, and one that begins with ! excludes. No
-	// pattern, or none but excluding ones, means all jobs.
+	// Jobs are patterns of names, as of path.Match: the last one that matches decides, and one that
+	// begins with ! excludes. No pattern, or none but excluding ones, means all jobs.
 	Jobs       []string
 	Groups     []string    // only jobs of one of these groups; none means all jobs
 	Conditions []Condition // none means all; OK is sent where the condition that ended was
@@ -107,7 +109,8 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("receivers[%d].%s %s", f.Receiver, f.Field, f.Rule)
 }
 
-// Check returns every [Fault] of the receivers, joined; nil when there is none. It reads no file and connects to nobody.
+// Check returns every [Fault] of the receivers, joined; nil when there is none. It reads no file
+// and connects to nobody.
 func Check(receivers []Receiver) error {
 	var faults []error
 	if len(receivers) > maxReceivers {
@@ -223,7 +226,8 @@ func (r Receiver) wants(n Notification) bool {
 	return has(n.Condition) && (n.Condition != OK || has(n.Was))
 }
 
-// concerns reports whether the receiver gets notifications of a job. The definition is the zero Spec where it is not known.
+// concerns reports whether the receiver gets notifications of a job. The definition is the zero
+// Spec where it is not known.
 func (r Receiver) concerns(name string, spec jobs.Spec) bool {
 	if len(r.Groups) > 0 && !slices.ContainsFunc(spec.Groups, func(g string) bool { return slices.Contains(r.Groups, g) }) {
 		return false

@@ -52,8 +52,8 @@ func (s *Scheduler) lookBack(membership protocol.Membership, came time.Time) boo
 	return true
 }
 
-// groupSets returns the sets of groups of this replica's jobs, each sorted and once; first the empty one, which every
-// replica serves.
+// groupSets returns the sets of groups of this replica's jobs, each sorted and once; first the
+// empty one, which every replica serves.
 func (s *Scheduler) groupSets() [][]string {
 	sets := [][]string{nil}
 	known := map[string]bool{"[]": true}
@@ -89,7 +89,8 @@ func newestHeartbeat(replicas []protocol.Member, groups []string) (last lastHear
 	return last
 }
 
-// noteEdit notes that this replica was the first to bring the schedule of a job, if its sync changed the record.
+// noteEdit notes that this replica was the first to bring the schedule of a job, if its sync
+// changed the record.
 func (s *Scheduler) noteEdit(c *contender, r protocol.Record, sent, received time.Time) {
 	const precision = 2 * time.Millisecond // of fleet time
 	n := len(r.Schedules)                  // a record that another has just made has one, and was not edited

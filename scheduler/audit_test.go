@@ -11,7 +11,8 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// audit is the fleet's store, with a ledger of what it did. It sits behind every fault: what it writes down has happened.
+// audit is the fleet's store, with a ledger of what it did. It sits behind every fault: what it
+// writes down has happened.
 type audit struct {
 	*memlease.Store
 

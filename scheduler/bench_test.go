@@ -13,7 +13,8 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// BenchmarkFire takes due contenders out of the timers and sets them again, with many more that are not due.
+// BenchmarkFire takes due contenders out of the timers and sets them again, with many more that are
+// not due.
 func BenchmarkFire(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprint("schedules=", n), func(b *testing.B) {
@@ -37,7 +38,8 @@ func BenchmarkFire(b *testing.B) {
 	}
 }
 
-// BenchmarkReports takes in reports of ticks that another of 20 replicas has settled, 500 jobs in each message.
+// BenchmarkReports takes in reports of ticks that another of 20 replicas has settled, 500 jobs in
+// each message.
 func BenchmarkReports(b *testing.B) {
 	const count, atOnce = 10_000, 500
 	var registry jobs.Registry

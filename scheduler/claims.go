@@ -65,7 +65,8 @@ func restOf(a protocol.Answer, now int64) rest {
 	case protocol.Late:
 		return rest{settling, now + lateRetry}
 	case protocol.Busy:
-		// It is notified when the other ends, by the store or by a run of this replica; at the latest its lease runs out.
+		// It is notified when the other ends, by the store or by a run of this replica; at the latest its
+		// lease runs out.
 		return rest{blocked, now + ms(a.Remaining) + 1 + rand.Int64N(50)}
 	default: // the watermark, or the next decision, says what follows
 		return rest{}
@@ -102,7 +103,8 @@ func (c *contender) grantedLocked(r *request, a reply) {
 	}
 }
 
-// settledLocked takes in that a claim has settled another tick besides, or this one for another reason than its own.
+// settledLocked takes in that a claim has settled another tick besides, or this one for another
+// reason than its own.
 func (c *contender) settledLocked(t protocol.Settled) {
 	c.open.drop(t.Tick)
 	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Tick})

@@ -12,7 +12,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// clockEvents returns how often the replicas have seen the store's clock step, and how often they came to trust it.
+// clockEvents returns how often the replicas have seen the store's clock step, and how often they
+// came to trust it.
 func (f *fleet) clockEvents() (stepped, trusted int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,7 +88,8 @@ func TestTrueCorrectionOfTheClockIsAccepted(t *testing.T) {
 	}
 }
 
-// TestForwardStepTakesNothingFromItsHolders steps by more than the TTL, once by so little that the step is taken in.
+// TestForwardStepTakesNothingFromItsHolders steps by more than the TTL, once by so little that the
+// step is taken in.
 func TestForwardStepTakesNothingFromItsHolders(t *testing.T) {
 	for name, by := range map[string]time.Duration{"taken in": ttl + time.Second, "held": 2*ttl + time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -111,8 +113,9 @@ func TestForwardStepTakesNothingFromItsHolders(t *testing.T) {
 	}
 }
 
-// TestLateFirstClaimTakesNothingOver has a replica's first claim of a tick reach the store after another was granted it, and
-// after a step of more than the TTL and less than the limit: before the replica has seen the step, and after.
+// TestLateFirstClaimTakesNothingOver has a replica's first claim of a tick reach the store after
+// another was granted it, and after a step of more than the TTL and less than the limit: before the
+// replica has seen the step, and after.
 func TestLateFirstClaimTakesNothingOver(t *testing.T) {
 	for name, ago := range map[string]time.Duration{"step unseen": 0, "step seen": 600 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -182,8 +185,8 @@ func TestReplicaThatStartsInAJumpClaimsNothing(t *testing.T) {
 	})
 }
 
-// TestReplicaWithWrongClockFiresWithTheOthers has the store's clock disagree with that of all replicas, which to
-// each is the same as a wrong clock of its own.
+// TestReplicaWithWrongClockFiresWithTheOthers has the store's clock disagree with that of all
+// replicas, which to each is the same as a wrong clock of its own.
 func TestReplicaWithWrongClockFiresWithTheOthers(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.store.step(-time.Hour)
@@ -212,8 +215,8 @@ func (f *fleet) beginAgain() {
 	f.runs.mu.Unlock()
 }
 
-// TestWatermarkInTheFutureIsNotWrittenBack has the clock be wrong for so long that it is accepted, and the store then lose its
-// records: the jobs go on, by the clock as it is.
+// TestWatermarkInTheFutureIsNotWrittenBack has the clock be wrong for so long that it is accepted,
+// and the store then lose its records: the jobs go on, by the clock as it is.
 func TestWatermarkInTheFutureIsNotWrittenBack(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10m", takes(0))

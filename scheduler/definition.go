@@ -17,8 +17,8 @@ type definition struct {
 	knownSince *time.Time // since when this replica has it
 }
 
-// common holds the parts of definitions that many jobs of a replica share: thousands of jobs have a few policies and
-// schedules. The zero value has none.
+// common holds the parts of definitions that many jobs of a replica share: thousands of jobs have a
+// few policies and schedules. The zero value has none.
 type common struct {
 	began *time.Time
 	specs []*jobs.Spec

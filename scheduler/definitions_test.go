@@ -85,7 +85,8 @@ func TestEachDefinitionIsRecordedByOneReplica(t *testing.T) {
 	})
 }
 
-// TestDefinitionsOfDeadReplicaAreRecordedByOthers has the journal refuse what the replica notes that dies.
+// TestDefinitionsOfDeadReplicaAreRecordedByOthers has the journal refuse what the replica notes
+// that dies.
 func TestDefinitionsOfDeadReplicaAreRecordedByOthers(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		for i := range 10 {

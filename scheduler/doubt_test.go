@@ -14,7 +14,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// inApartFleet runs a test of replicas that each have a session of their own, over a medium that loses things.
+// inApartFleet runs a test of replicas that each have a session of their own, over a medium that
+// loses things.
 func inApartFleet(t *testing.T, test func(f *fleet, m *medium)) {
 	inLossyFleet(t, func(f *fleet) { test(f, newMedium()) })
 }
@@ -22,7 +23,8 @@ func inApartFleet(t *testing.T, test func(f *fleet, m *medium)) {
 // cannotClaim keeps a replica from claiming: it lives, and answers.
 func cannotClaim(c call) fault { return fault{cut: c.verb == verbClaim} }
 
-// requireOnce judges that ticks of a job, given as so long after the epoch, ran once each, at most late.
+// requireOnce judges that ticks of a job, given as so long after the epoch, ran once each, at most
+// late.
 func (f *fleet) requireOnce(job string, late time.Duration, ticks ...time.Duration) {
 	f.t.Helper()
 	for _, tick := range ticks {
@@ -58,7 +60,8 @@ func TestRecordDeletedAloneLosesNoTick(t *testing.T) {
 	}
 }
 
-// TestRecordDeletedAfterItsTickRunsNothingTwice also when the tick is looked at by replicas that did not run it.
+// TestRecordDeletedAfterItsTickRunsNothingTwice also when the tick is looked at by replicas that
+// did not run it.
 func TestRecordDeletedAfterItsTickRunsNothingTwice(t *testing.T) {
 	inApartFleet(t, func(f *fleet, m *medium) {
 		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
@@ -117,7 +120,8 @@ func TestPausedJobStaysPausedAfterLoss(t *testing.T) {
 	})
 }
 
-// longRun has a replica run a tick of 10 s, and takes a snapshot meanwhile. It returns when that replica has settled it.
+// longRun has a replica run a tick of 10 s, and takes a snapshot meanwhile. It returns when that
+// replica has settled it.
 func longRun(f *fleet, m *medium) (owner *replica, goBack func()) {
 	f.job("job", "@every 20s", takes(4*time.Second), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
 	f.startApart(m, 3)
@@ -147,8 +151,8 @@ func TestSettledTickStaysSettledWhenAnotherAsksFirst(t *testing.T) {
 	}
 }
 
-// TestLostReportsDoNotMatterAfterSnapshot: the replica that settled the tick looks after it when connections
-// are back, and others take nothing over before that.
+// TestLostReportsDoNotMatterAfterSnapshot: the replica that settled the tick looks after it when
+// connections are back, and others take nothing over before that.
 func TestLostReportsDoNotMatterAfterSnapshot(t *testing.T) {
 	for back := 44100 * time.Millisecond; back < 48*time.Second; back += 100 * time.Millisecond {
 		t.Run(back.String(), func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// editions makes the fleet's job one of a schedule, and returns it with another schedule and everything else alike.
+// editions makes the fleet's job one of a schedule, and returns it with another schedule and
+// everything else alike.
 func (f *fleet) editions(before, after string, handler jobs.Handler, options ...jobs.Option) (edited *jobs.Job) {
 	f.t.Helper()
 	f.job("job", before, handler, options...)
@@ -94,7 +95,8 @@ func TestTickBeforeEditIsLeftToOldReplicas(t *testing.T) {
 	})
 }
 
-// TestSharedTicksRunOnceInARollingEdit has replicas change to and fro at any instant, those of ticks too.
+// TestSharedTicksRunOnceInARollingEdit has replicas change to and fro at any instant, those of
+// ticks too.
 func TestSharedTicksRunOnceInARollingEdit(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		const jobsAtOnce = 20
@@ -171,8 +173,8 @@ func TestMisfiresFromAfterAnEditAreCaughtUp(t *testing.T) {
 	}
 }
 
-// TestMisfiresAroundAnEditAreDistinguished in one gap: only the new schedule's are what they are, and only since
-// it is in force.
+// TestMisfiresAroundAnEditAreDistinguished in one gap: only the new schedule's are what they are,
+// and only since it is in force.
 func TestMisfiresAroundAnEditAreDistinguished(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		edited := f.editions("@every 1h", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Second))
@@ -194,7 +196,8 @@ func TestMisfiresAroundAnEditAreDistinguished(t *testing.T) {
 	})
 }
 
-// TestAnotherEditionOfTheSameScheduleMissesNothing: what else is defined again decides nothing about ticks.
+// TestAnotherEditionOfTheSameScheduleMissesNothing: what else is defined again decides nothing
+// about ticks.
 func TestAnotherEditionOfTheSameScheduleMissesNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		misfire := jobs.WithMisfire(jobs.MisfireAll, time.Second)

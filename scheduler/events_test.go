@@ -15,8 +15,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// TestRandomEventsLoseAndRepeatNoTick lets everything that can happen to a contender happen at random moments, most of it
-// without a reason, and judges that each tick ran once all the same.
+// TestRandomEventsLoseAndRepeatNoTick lets everything that can happen to a contender happen at
+// random moments, most of it without a reason, and judges that each tick ran once all the same.
 func TestRandomEventsLoseAndRepeatNoTick(t *testing.T) {
 	for range 20 {
 		seed := rand.Uint64N(1_000_000)

@@ -13,8 +13,9 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// facts writes down what this replica notices, in the background: nothing waits for it. While the store is away a bounded
-// number of facts is kept; facts that are lost make an explanation say less.
+// facts writes down what this replica notices, in the background: nothing waits for it. While the
+// store is away a bounded number of facts is kept; facts that are lost make an explanation say
+// less.
 type facts struct {
 	journal protocol.Journal // nil when the store is none
 
@@ -148,8 +149,9 @@ func (s *Scheduler) storeIsBack(since time.Time) {
 	})
 }
 
-// noteHold notes that claims were held until now, for as long as that; by is how far the store's clock is from what it was
-// before. By that clock the hold began when it was trusted last: a clock that was put forward for good has skipped the rest.
+// noteHold notes that claims were held until now, for as long as that; by is how far the store's
+// clock is from what it was before. By that clock the hold began when it was trusted last: a clock
+// that was put forward for good has skipped the rest.
 func (s *Scheduler) noteHold(by, held, step time.Duration) {
 	if held < leastAway {
 		return

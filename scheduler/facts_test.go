@@ -121,7 +121,8 @@ func TestBriefAbsenceIsNotRecorded(t *testing.T) {
 	})
 }
 
-// takeover has replica a die, or stop, in a run that b takes over. No call of the cut verb reaches the store from b.
+// takeover has replica a die, or stop, in a run that b takes over. No call of the cut verb reaches
+// the store from b.
 func (f *fleet) takeover(stop bool, cut string) (b *replica) {
 	f.t.Helper()
 	f.job("job", "@every 1m", firstTakes(time.Hour, time.Second))
@@ -217,7 +218,8 @@ func TestFirstReplicaWithAScheduleIsRecorded(t *testing.T) {
 	})
 }
 
-// TestHoldOfClaimsIsACauseInWhy puts the store's clock 8 h ahead, or in doubt, while a tick is due whose grace is short.
+// TestHoldOfClaimsIsACauseInWhy puts the store's clock 8 h ahead, or in doubt, while a tick is due
+// whose grace is short.
 func TestHoldOfClaimsIsACauseInWhy(t *testing.T) {
 	for name, test := range map[string]struct {
 		step time.Duration

@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// TestFailoverThatLosesTheLastWritesDoublesNothing has the store go back in time: replicas that know better
-// write their knowledge back.
+// TestFailoverThatLosesTheLastWritesDoublesNothing has the store go back in time: replicas that
+// know better write their knowledge back.
 func TestFailoverThatLosesTheLastWritesDoublesNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.store.standBy()

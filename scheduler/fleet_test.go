@@ -20,7 +20,8 @@ import (
 // ttl is the TTL of every fleet whose test does not say otherwise.
 const ttl = 3 * time.Second
 
-// fleet is a number of replicas in one synctest bubble, over one store that writes down what it does.
+// fleet is a number of replicas in one synctest bubble, over one store that writes down what it
+// does.
 type fleet struct {
 	t     *testing.T
 	store *audit
@@ -52,7 +53,8 @@ type seen struct {
 	event   scheduler.Event
 }
 
-// inFleet runs a test in a bubble. At its end it stops everything that still runs, and judges the ledger.
+// inFleet runs a test in a bubble. At its end it stops everything that still runs, and judges the
+// ledger.
 func inFleet(t *testing.T, test func(f *fleet)) {
 	inLossyFleet(t, func(f *fleet) {
 		defer func() {
@@ -168,8 +170,8 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // since says how long after the bubble began.
 func since(t time.Time) string { return t.Sub(epoch).String() }
 
-// story lists for each attempt of a job, in order, when it began and which tick it was for: "10s" or, where the two
-// differ or it is not the first, "10s at 12s #2".
+// story lists for each attempt of a job, in order, when it began and which tick it was for: "10s"
+// or, where the two differ or it is not the first, "10s at 12s #2".
 func (f *fleet) story(job string) string {
 	var s []string
 	for _, a := range f.runs.of(job) {
@@ -185,7 +187,8 @@ func (f *fleet) story(job string) string {
 	return strings.Join(s, ", ")
 }
 
-// passed sums up what the replicas say they settled of a job without a run: outcome, reason and count.
+// passed sums up what the replicas say they settled of a job without a run: outcome, reason and
+// count.
 func (f *fleet) passed(job string) map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,8 +220,8 @@ func eventsWhere[E scheduler.Event](f *fleet, fits func(E) bool) (events []E, at
 
 func storeDown(e scheduler.StoreChanged) bool { return !e.Up }
 
-// fates counts what became of a job's ticks up to now, by the store's own ledger: those that are not decided count as
-// empty.
+// fates counts what became of a job's ticks up to now, by the store's own ledger: those that are
+// not decided count as empty.
 func (f *fleet) fates(job string) map[protocol.Outcome]int {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// TestTicksFollowTheStoresClock has that clock run behind by seven minutes, be put right, and fall behind again. Nobody
-// but the replicas' clocks knows the difference.
+// TestTicksFollowTheStoresClock has that clock run behind by seven minutes, be put right, and fall
+// behind again. Nobody but the replicas' clocks knows the difference.
 func TestTicksFollowTheStoresClock(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.store.step(-7 * time.Minute)

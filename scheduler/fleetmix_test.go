@@ -72,8 +72,8 @@ func TestOnlyReplicasOfItsGroupsRunAJob(t *testing.T) {
 	})
 }
 
-// TestReleasesShareAFleet has one release that knows a job which the other does not, and another schedule of a job that
-// both know: each tick of either schedule runs once.
+// TestReleasesShareAFleet has one release that knows a job which the other does not, and another
+// schedule of a job that both know: each tick of either schedule runs once.
 func TestReleasesShareAFleet(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		old := []*jobs.Job{f.newJob("both", "@every 10s", takes(0)), f.newJob("gone", "@every 10s", takes(0))}

@@ -27,14 +27,16 @@ type sample struct {
 	rtt    time.Duration
 }
 
-// memory is how long a sample is good: clocks that differ in speed by 50 ppm drift apart by 1.5 ms in it.
+// memory is how long a sample is good: clocks that differ in speed by 50 ppm drift apart by 1.5 ms
+// in it.
 const memory = 30 * time.Second
 
 // clockDrift is how far two clocks drift apart between samples that are compared.
 const clockDrift = 5 * time.Millisecond
 
-// minSampleInterval is how long after a sample another one that agrees with the estimate is left out. With thousands of
-// claims at once, taking them in would be a good part of the work, and they would push out all older ones.
+// minSampleInterval is how long after a sample another one that agrees with the estimate is left
+// out. With thousands of claims at once, taking them in would be a good part of the work, and they
+// would push out all older ones.
 const minSampleInterval = 5 * time.Millisecond
 
 func newFleetClock() *fleetClock { return &fleetClock{base: time.Now()} }
@@ -50,7 +52,8 @@ func (c *fleetClock) msAt(t time.Time) int64 {
 	return (int64(c.local(t)) + c.offset.Load()) / int64(time.Millisecond)
 }
 
-// at returns fleet time in UTC when the local clock says t, with its monotonic reading; the zero time for the zero time.
+// at returns fleet time in UTC when the local clock says t, with its monotonic reading; the zero
+// time for the zero time.
 func (c *fleetClock) at(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -60,8 +63,8 @@ func (c *fleetClock) at(t time.Time) time.Time {
 
 func (c *fleetClock) nanos() int64 { return int64(c.local(time.Now())) + c.offset.Load() }
 
-// local is a reading of this replica's own clock, which never steps, and does not stand still while the machine is
-// suspended.
+// local is a reading of this replica's own clock, which never steps, and does not stand still while
+// the machine is suspended.
 func (c *fleetClock) local(t time.Time) time.Duration { return t.Sub(c.base) + steady.Suspended(t) }
 
 // compare returns the sample of a call that was sent and answered then, and got the store's time.
@@ -115,7 +118,8 @@ func (c *fleetClock) take(s sample) {
 	c.taken.Store(int64(s.taken))
 }
 
-// knows shows that s adds nothing to the estimate: it is no better, agrees, and comes soon after another.
+// knows shows that s adds nothing to the estimate: it is no better, agrees, and comes soon after
+// another.
 func (c *fleetClock) knows(s sample) bool {
 	apart, since := s.offset-time.Duration(c.offset.Load()), s.taken-time.Duration(c.taken.Load())
 	return c.taken.Load() != 0 && since >= 0 && since < minSampleInterval &&

@@ -88,8 +88,8 @@ func TestAStepIsFollowedAtOnce(t *testing.T) {
 	}
 }
 
-// TestFleetTimeErrorIsHalfARoundTrip is about the round trip of the newest sample, however lopsided: those
-// that are kept are better.
+// TestFleetTimeErrorIsHalfARoundTrip is about the round trip of the newest sample, however
+// lopsided: those that are kept are better.
 func TestFleetTimeErrorIsHalfARoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		type trip struct{ wait, there, back time.Duration }

@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// TestForgetfulStoreDoublesNothing empties the store again and again, at another phase each time. That
-// nothing completes twice and that tokens rise is judged for every fleet.
+// TestForgetfulStoreDoublesNothing empties the store again and again, at another phase each time.
+// That nothing completes twice and that tokens rise is judged for every fleet.
 func TestForgetfulStoreDoublesNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("instant", "@every 1s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
@@ -89,8 +89,8 @@ func TestReplicaStartedAfterLossBringsNothingBack(t *testing.T) {
 	})
 }
 
-// TestTakenOverTickIsNotReleasedAfterLoss cuts a holder off until another has settled its tick and the store has
-// forgotten that: when the holder is back, a release of its would be believed.
+// TestTakenOverTickIsNotReleasedAfterLoss cuts a holder off until another has settled its tick and
+// the store has forgotten that: when the holder is back, a release of its would be believed.
 func TestTakenOverTickIsNotReleasedAfterLoss(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", func(ctx context.Context, run jobs.Run) error {

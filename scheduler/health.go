@@ -29,12 +29,13 @@ func newHealth(observe func(Event), hint func(error) string) *health {
 	return &health{observe: observe, hint: hint, changed: time.Now(), trouble: make(chan struct{}, 1)}
 }
 
-// outageAfter is how long the store has to be down at least for its recovery to matter. One that answers some calls
-// and fails others goes down and up all the time, and what fails must not be asked for again each time.
+// outageAfter is how long the store has to be down at least for its recovery to matter. One that
+// answers some calls and fails others goes down and up all the time, and what fails must not be
+// asked for again each time.
 const outageAfter = 200 * time.Millisecond
 
-// report takes in one call of the store, which took so long until now. recovered shows that it is the first to succeed
-// after an absence.
+// report takes in one call of the store, which took so long until now. recovered shows that it is
+// the first to succeed after an absence.
 func (h *health) report(took time.Duration, err error) (recovered bool) {
 	h.mu.Lock()
 	now := time.Now()

@@ -16,7 +16,8 @@ type heartbeats struct {
 	sets heartbeat.JobLists
 
 	announced string // the digest of this replica's last heartbeat
-	// What live has returned, and the version of the members that it is of; empty where they are to be read again.
+	// What live has returned, and the version of the members that it is of; empty where they are to be
+	// read again.
 	version string
 	list    []heartbeat.Replica
 	unread  int
@@ -29,8 +30,9 @@ type decodedHeartbeat struct {
 	err     error
 }
 
-// live returns what the members that live say, and how many more there are whose heartbeats this program cannot read. It
-// forgets the others. sure says that the next look needs to read only what has changed.
+// live returns what the members that live say, and how many more there are whose heartbeats this
+// program cannot read. It forgets the others. sure says that the next look needs to read only what
+// has changed.
 func (h *heartbeats) live(members []protocol.Member) (list []heartbeat.Replica, unread int, sure bool) {
 	if h.last == nil {
 		h.last = make(map[string]decodedHeartbeat)
@@ -66,7 +68,8 @@ func (h *heartbeats) live(members []protocol.Member) (list []heartbeat.Replica, 
 	return list, unread, sure
 }
 
-// read reads the members, and from a store that can leave it out only what has changed since live took it in.
+// read reads the members, and from a store that can leave it out only what has changed since live
+// took it in.
 func (h *heartbeats) read(ctx context.Context, membership protocol.Membership) ([]protocol.Member, error) {
 	k, ok := membership.(protocol.KnownMembers)
 	if !ok {

@@ -11,7 +11,8 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// backupOf returns a contender whose ticks another replica claims first, and the next one of them, which is due.
+// backupOf returns a contender whose ticks another replica claims first, and the next one of them,
+// which is due.
 func backupOf(t *testing.T) (c *contender, tick int64) {
 	s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil }, WithReplica("self"))
 	s.trust.state = clockTrusted

@@ -20,8 +20,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// TestHistoryKeepsItsBudget settles more ticks than a history keeps, with the longest names and notes that a
-// replica writes, and measures what the store has of them.
+// TestHistoryKeepsItsBudget settles more ticks than a history keeps, with the longest names and
+// notes that a replica writes, and measures what the store has of them.
 func TestHistoryKeepsItsBudget(t *testing.T) {
 	t.Parallel()
 	spec := jobs.Defaults()

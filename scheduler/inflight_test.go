@@ -11,8 +11,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// load asks a store for a while that answers so many requests a second, one after the other, from rtt away, as often as the
-// gate allows. It returns how long the answers of the last second took at most, and how many there were.
+// load asks a store for a while that answers so many requests a second, one after the other, from
+// rtt away, as often as the gate allows. It returns how long the answers of the last second took at
+// most, and how many there were.
 func load(f *inflight, perSecond int, rtt, lasts time.Duration) (slowest time.Duration, answered int) {
 	service := time.Second / time.Duration(perSecond)
 	var free time.Time // when the store has answered what it was asked so far

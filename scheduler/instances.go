@@ -10,9 +10,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// instances finds other processes that use this replica's id, each of which overwrites the heartbeats of the others.
-// Leases are distinguished by their requests all the same, so nothing runs twice for that; but people see one replica
-// in place of many.
+// instances finds other processes that use this replica's id, each of which overwrites the
+// heartbeats of the others. Leases are distinguished by their requests all the same, so nothing
+// runs twice for that; but people see one replica in place of many.
 type instances struct {
 	beats  int                  // heartbeats so far
 	others map[string]time.Time // when each was seen last, by the local clock
@@ -24,8 +24,8 @@ const (
 	mostInstances  = 16
 )
 
-// look reads the heartbeat under this replica's id before the next one takes its place: if it is another instance's, it
-// was sent after ours. It is for stores that are no [protocol.Heartbeater].
+// look reads the heartbeat under this replica's id before the next one takes its place: if it is
+// another instance's, it was sent after ours. It is for stores that are no [protocol.Heartbeater].
 func (i *instances) look(ctx context.Context, membership protocol.Membership, known *heartbeats, replica, own string) {
 	if i.beats++; i.beats%instancesEvery != 2 { // the first heartbeat may find the one of a predecessor
 		return
@@ -37,7 +37,8 @@ func (i *instances) look(ctx context.Context, membership protocol.Membership, kn
 	}
 }
 
-// ages returns how long ago, in ms, each other instance was noticed, with so much time between two heartbeats.
+// ages returns how long ago, in ms, each other instance was noticed, with so much time between two
+// heartbeats.
 func (i *instances) ages(every time.Duration) map[string]int64 {
 	maps.DeleteFunc(i.others, func(_ string, seen time.Time) bool { return time.Since(seen) > instancesLife*instancesEvery*every })
 	ages := make(map[string]int64, len(i.others))

@@ -8,7 +8,8 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// broken returns which promises were broken, by what the store wrote down and by what the handlers saw.
+// broken returns which promises were broken, by what the store wrote down and by what the handlers
+// saw.
 func (f *fleet) broken() []string {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

@@ -43,8 +43,8 @@ func (f *fleet) leading(job string) (leader *replica) {
 	return leader
 }
 
-// inOrder holds that no attempt of a leader task began while another had a right to go on, that tokens do not fall, and
-// returns the attempts.
+// inOrder holds that no attempt of a leader task began while another had a right to go on, that
+// tokens do not fall, and returns the attempts.
 func (f *fleet) inOrder(job string) []attempt {
 	f.t.Helper()
 	require.Empty(f.t, f.beside(job))
@@ -281,7 +281,8 @@ func TestALeaderMayBeAwayForAMoment(t *testing.T) {
 	})
 }
 
-// TestStoreThatForgotLeavesTheLeaderInPlace, which writes itself back with its next renewal: the others wait for that.
+// TestStoreThatForgotLeavesTheLeaderInPlace, which writes itself back with its next renewal: the
+// others wait for that.
 func TestStoreThatForgotLeavesTheLeaderInPlace(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
@@ -319,7 +320,8 @@ func TestClaimAnsweredDuringStopLeavesNoLeader(t *testing.T) {
 	})
 }
 
-// TestRecordOfLeaderTaskNeedsFleetTime, so that its watermark is right should it become a job with ticks.
+// TestRecordOfLeaderTaskNeedsFleetTime, so that its watermark is right should it become a job with
+// ticks.
 func TestRecordOfLeaderTaskNeedsFleetTime(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)

@@ -48,8 +48,8 @@ func TestNoLostReplyLosesOrDoublesATick(t *testing.T) {
 
 func paused(s *jobs.Spec) { s.Paused = true }
 
-// TestTakeoverWithLostReplyIsRepeated, not given up: it may have been granted. Others are answered meanwhile,
-// and show that the tick is held.
+// TestTakeoverWithLostReplyIsRepeated, not given up: it may have been granted. Others are answered
+// meanwhile, and show that the tick is held.
 func TestTakeoverWithLostReplyIsRepeated(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(6*time.Second), jobs.WithOverlap(jobs.Allow), jobs.WithMaxTakeovers(1))

@@ -17,8 +17,9 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// medium keeps the records of a fleet's replicas, each of which has a session of its own. It loses single records,
-// and goes back to an earlier state. The members and their messages are the store's of the fleet.
+// medium keeps the records of a fleet's replicas, each of which has a session of its own. It loses
+// single records, and goes back to an earlier state. The members and their messages are the store's
+// of the fleet.
 type medium struct {
 	mu     sync.Mutex
 	since  time.Time

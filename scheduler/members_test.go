@@ -66,7 +66,8 @@ func (l *link) Members(ctx context.Context) ([]protocol.Member, error) {
 	})
 }
 
-// lastSeen returns what a replica saw last, and how often since the given time that was something else.
+// lastSeen returns what a replica saw last, and how often since the given time that was something
+// else.
 func (f *fleet) lastSeen(replica string, after time.Duration) (last scheduler.FleetSeen, changes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -203,7 +204,8 @@ func TestReplicaReportsJobsThatAreDefinedDifferently(t *testing.T) {
 	})
 }
 
-// TestReplicaThatStopsIsNoReasonToWarn: in a rolling update the old ones that still run something differ.
+// TestReplicaThatStopsIsNoReasonToWarn: in a rolling update the old ones that still run something
+// differ.
 func TestReplicaThatStopsIsNoReasonToWarn(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Minute))
@@ -276,7 +278,8 @@ func TestFailedFirstHeartbeatIsRepeatedSoon(t *testing.T) {
 	})
 }
 
-// TestRefusedHeartbeatsBackOff: a refused replica tries again as rarely as an accepted one sends heartbeats.
+// TestRefusedHeartbeatsBackOff: a refused replica tries again as rarely as an accepted one sends
+// heartbeats.
 func TestRefusedHeartbeatsBackOff(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))

@@ -52,7 +52,8 @@ func (s situation) skipOldest(owed int, reason string) decision {
 	return d
 }
 
-// count brings the backlog up to date: it walks over the ticks that were decided or got late since, and no others.
+// count brings the backlog up to date: it walks over the ticks that were decided or got late since,
+// and no others.
 func (s situation) count() backlog {
 	b := s.backlog.value()
 	if b.edited != s.edited || b.after > s.watermark || b.upTo <= s.watermark || b.upTo > s.caughtUp {

@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// downFor10Seconds stops a fleet at 20.5 s, whose ticks come every second, and starts it again over the same store at
-// 30.6 s: ten ticks were due meanwhile, from 21 s to 30 s.
+// downFor10Seconds stops a fleet at 20.5 s, whose ticks come every second, and starts it again over
+// the same store at 30.6 s: ten ticks were due meanwhile, from 21 s to 30 s.
 func downFor10Seconds(f *fleet) {
 	f.startMany(3)
 	f.sleepTo(20500 * time.Millisecond)

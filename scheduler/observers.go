@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/internal/eventqueue"
 )
 
-// maxQueued is how many events wait for one observer; more are dropped. A few thousand ticks at one instant make as
-// many.
+// maxQueued is how many events wait for one observer; more are dropped. A few thousand ticks at one
+// instant make as many.
 const maxQueued = 1 << 14
 
 // flushTimeout is how long Run waits at its end for observers to take the events that are queued.
@@ -83,7 +83,8 @@ func (o *observers) broke(sync, queued int, value any) {
 	}
 }
 
-// flush waits for a bounded time until the observers have taken the queued events. Later events are dropped.
+// flush waits for a bounded time until the observers have taken the queued events. Later events are
+// dropped.
 func (o *observers) flush() {
 	until := time.Now().Add(flushTimeout)
 	for _, q := range o.queues {

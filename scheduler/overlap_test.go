@@ -82,7 +82,8 @@ func TestLateTicksWithinTheGraceAreQueued(t *testing.T) {
 		for _, run := range runs[9:] {
 			ticks = append(ticks, int(run.Tick.Sub(epoch).Seconds()))
 		}
-		// 13 s came due while earlier ticks waited, and so shortly after the trouble it waits for them, too.
+		// 13 s came due while earlier ticks waited, and so shortly after the trouble it waits for them,
+		// too.
 		require.Equal(t, []int{10, 11, 12, 13, 14, 15}, ticks)
 		require.WithinDuration(t, epoch.Add(12800*time.Millisecond), runs[9].start, 100*time.Millisecond, "as soon as the store answers")
 		require.Equal(t, runs[9].end, runs[10].start)
@@ -92,8 +93,8 @@ func TestLateTicksWithinTheGraceAreQueued(t *testing.T) {
 	})
 }
 
-// TestReturningReplicaKnowsThatOthersCatchUp: to it the newest tick is on time, and to find an earlier one
-// running is no reason to skip it.
+// TestReturningReplicaKnowsThatOthersCatchUp: to it the newest tick is on time, and to find an
+// earlier one running is no reason to skip it.
 func TestReturningReplicaKnowsThatOthersCatchUp(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(150*time.Millisecond))

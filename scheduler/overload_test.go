@@ -11,8 +11,9 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// bottleneck is a store that does one thing after the other, for all replicas together. Renewals come by a connection of
-// their own, as those of package redislease do, and every second request is one of theirs while some wait.
+// bottleneck is a store that does one thing after the other, for all replicas together. Renewals
+// come by a connection of their own, as those of package redislease do, and every second request is
+// one of theirs while some wait.
 type bottleneck struct {
 	mu      sync.Mutex
 	service time.Duration // of each request
@@ -56,8 +57,8 @@ func (f *fleet) settledBetween(from, to time.Duration) (n int) {
 	return n
 }
 
-// loaded runs three replicas over a store that does 300 requests a second for half a minute, with so many ticks due each
-// second. It returns how many runs a second are settled.
+// loaded runs three replicas over a store that does 300 requests a second for half a minute, with
+// so many ticks due each second. It returns how many runs a second are settled.
 func loaded(f *fleet, ticks int) (goodput int) {
 	var store bottleneck
 	store.set(100_000)

@@ -9,7 +9,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// TestTicksOfBothSchedulesOutliveAnEdit has the whole fleet restarted over them, with another definition.
+// TestTicksOfBothSchedulesOutliveAnEdit has the whole fleet restarted over them, with another
+// definition.
 func TestTicksOfBothSchedulesOutliveAnEdit(t *testing.T) {
 	berlin, utc := jobs.WithTimezone("Europe/Berlin"), jobs.WithTimezone("UTC")
 	for name, test := range map[string]struct {
@@ -59,8 +60,8 @@ func TestTicksOfBothSchedulesOutliveAnEdit(t *testing.T) {
 	}
 }
 
-// TestCommonTicksOutliveAFleetThatDisagrees has replicas of two definitions die together, and start one after the
-// other.
+// TestCommonTicksOutliveAFleetThatDisagrees has replicas of two definitions die together, and start
+// one after the other.
 func TestCommonTicksOutliveAFleetThatDisagrees(t *testing.T) {
 	for name, order := range map[string]string{"first": "abc", "second": "bac", "last": "bca", "alternating": "abacab"} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +105,8 @@ func TestCommonTicksOutliveAFleetThatDisagrees(t *testing.T) {
 	}
 }
 
-// TestNextTickAfterAnEditIsPrompt though a tick that only the new schedule has was due right before the edit.
+// TestNextTickAfterAnEditIsPrompt though a tick that only the new schedule has was due right before
+// the edit.
 func TestNextTickAfterAnEditIsPrompt(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		edited := f.editions("@every 1h", "* * * * * *", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
@@ -118,7 +120,8 @@ func TestNextTickAfterAnEditIsPrompt(t *testing.T) {
 	})
 }
 
-// TestAMistakeThatIsTakenBackLosesNothing in an outage over which the schedule was edited to and fro.
+// TestAMistakeThatIsTakenBackLosesNothing in an outage over which the schedule was edited to and
+// fro.
 func TestAMistakeThatIsTakenBackLosesNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		misfire := jobs.WithMisfire(jobs.MisfireAll, time.Second)

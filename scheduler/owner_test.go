@@ -14,7 +14,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// known is when the replicas of a fleet have read one another's heartbeats often enough to rank themselves.
+// known is when the replicas of a fleet have read one another's heartbeats often enough to rank
+// themselves.
 const known = 5 * time.Second
 
 // owner returns the replica that ran the newest tick of a job.
@@ -146,7 +147,8 @@ func TestHalfAFleetGoneDelaysThreeSeconds(t *testing.T) {
 	})
 }
 
-// TestMembersThatDoNotExistCostLatenessOnly has the fleet believe in replicas that nobody has started.
+// TestMembersThatDoNotExistCostLatenessOnly has the fleet believe in replicas that nobody has
+// started.
 func TestMembersThatDoNotExistCostLatenessOnly(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0))
@@ -224,8 +226,8 @@ func TestATriggeredTickOutlivesItsOwner(t *testing.T) {
 	})
 }
 
-// TestQueuedTickOutlivesItsOwnerAndTheNotification has the owner die at the instant at which it settles the run that a
-// tick waits for, and nobody is notified of that.
+// TestQueuedTickOutlivesItsOwnerAndTheNotification has the owner die at the instant at which it
+// settles the run that a tick waits for, and nobody is notified of that.
 func TestQueuedTickOutlivesItsOwnerAndTheNotification(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", firstTakes(12*time.Second, 0), queued)
@@ -251,8 +253,8 @@ func TestQueuedTickOutlivesItsOwnerAndTheNotification(t *testing.T) {
 	})
 }
 
-// slowOwner has the owner of a job make its claims one after the other, 40 ms each, and returns it with the names of the jobs that
-// it owns. Each job is due every ten seconds.
+// slowOwner has the owner of a job make its claims one after the other, 40 ms each, and returns it
+// with the names of the jobs that it owns. Each job is due every ten seconds.
 func slowOwner(f *fleet) (owner *replica, owned []string) {
 	for i := range 60 {
 		f.job(fmt.Sprint("job-", i), "@every 10s", takes(0))

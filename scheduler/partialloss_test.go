@@ -21,8 +21,8 @@ import (
 
 // The tests here take from Redis a part of what it knows, or set it back, while all replicas live.
 
-// soon returns the schedule of one tick, in five to six seconds, and that tick: the replicas have started before it on a busy
-// machine, too.
+// soon returns the schedule of one tick, in five to six seconds, and that tick: the replicas have
+// started before it on a busy machine, too.
 func soon() (schedule string, tick time.Time) {
 	tick = time.Now().UTC().Truncate(time.Second).Add(6 * time.Second)
 	return fmt.Sprintf("%d %d %d * * *", tick.Second(), tick.Minute(), tick.Hour()), tick
@@ -131,8 +131,8 @@ func claimlessFleet(t *testing.T) (f *redisFleet, keepFromClaiming func(replica 
 	return f, func(id string) { replica.Store(&id) }
 }
 
-// TestDeletedRecordIsWrittenBackByKnowingReplicas has a record deleted right after its tick was settled, and each replica but
-// the one that knows best look for due ticks.
+// TestDeletedRecordIsWrittenBackByKnowingReplicas has a record deleted right after its tick was
+// settled, and each replica but the one that knows best look for due ticks.
 func TestDeletedRecordIsWrittenBackByKnowingReplicas(t *testing.T) {
 	t.Parallel()
 	f, keepFromClaiming := claimlessFleet(t)

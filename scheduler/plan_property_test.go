@@ -39,8 +39,9 @@ func drawSituation(t *rapid.T) situation {
 	return s
 }
 
-// decisions applies plan until there is nothing to do, and returns what became of each tick. Whatever a decision says, it
-// must decide the next ticks, all of them due, and nothing twice; and it does not depend on earlier counts.
+// decisions applies plan until there is nothing to do, and returns what became of each tick.
+// Whatever a decision says, it must decide the next ticks, all of them due, and nothing twice; and
+// it does not depend on earlier counts.
 func decisions(t *rapid.T, s situation, after func(*situation, decision)) (claimed, skipped []int64) {
 	for range 10_000 {
 		d := s.decide()
@@ -116,8 +117,8 @@ func ticksUpTo(s situation) (n int) {
 	return n
 }
 
-// TestPlanStaysRightWhileTimePasses lets runs take their time: ticks that are caught up get later meanwhile, and
-// more come due.
+// TestPlanStaysRightWhileTimePasses lets runs take their time: ticks that are caught up get later
+// meanwhile, and more come due.
 func TestPlanStaysRightWhileTimePasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSituation(t)

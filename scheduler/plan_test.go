@@ -274,7 +274,8 @@ func TestSkippingAHugeGapStopsCounting(t *testing.T) {
 	require.LessOrEqual(t, rest.count, 1, "one step passes over it all, but for what the jitter may hide")
 }
 
-// TestBacklogIsNotWalkedAtEachPlan catches up the ticks of a day of seconds, one plan after another.
+// TestBacklogIsNotWalkedAtEachPlan catches up the ticks of a day of seconds, one plan after
+// another.
 func TestBacklogIsNotWalkedAtEachPlan(t *testing.T) {
 	const backlog, plans = 86_400, 100
 	s := situationOf(every(1000), misfire(jobs.MisfireAll), policy(func(s *jobs.Spec) {

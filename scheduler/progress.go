@@ -25,34 +25,39 @@ const (
 	progressBusy progressKind = 'b'
 	// Nothing but its watermark.
 	progressDecided progressKind = 'd'
-	// The record has lost something, and the sender knows a watermark of Tick: see inquiries. Until is the inquiry's number.
+	// The record has lost something, and the sender knows a watermark of Tick: see inquiries. Until is
+	// the inquiry's number.
 	progressBehind progressKind = 'o'
-	// The sender has written back what it knows. Tick is the inquiry's number, and in place of a job is who asks.
+	// The sender has written back what it knows. Tick is the inquiry's number, and in place of a job
+	// is who asks.
 	progressAnswered progressKind = 'k'
 	// The sender claims nothing more.
 	progressLeaving progressKind = 'l'
 )
 
-// report is something that a replica has learned from the record of a job. Times are Unix ms of fleet time.
+// report is something that a replica has learned from the record of a job. Times are Unix ms of
+// fleet time.
 type report struct {
 	kind  progressKind
 	job   string
 	tick  int64
 	until int64
-	// watermark says that the record's watermark has reached the tick: there is no earlier one that is undecided.
+	// watermark says that the record's watermark has reached the tick: there is no earlier one that is
+	// undecided.
 	watermark bool
 }
 
-// progress is a message to the other replicas of a fleet: what its sender has learned lately. docs/scheduler.md says
-// what a receiver may take from one.
+// progress is a message to the other replicas of a fleet: what its sender has learned lately.
+// docs/scheduler.md says what a receiver may take from one.
 //
-// It is text: a line about the sender, and one for each kind, tick and time, with the names of the jobs:
+// It is text: a line about the sender, and one for each kind, tick and time, with the names of the
+// jobs:
 //
 //	solotick1 SINCE REPLICA INSTANCE
 //	KIND[w] TICK UNTIL JOB JOB …
 //
-// SINCE is since when the store remembers, in µs: knowledge from a store that has lost its records since counts for
-// nothing. Lines of a kind that the receiver does not know are left out.
+// SINCE is since when the store remembers, in µs: knowledge from a store that has lost its records
+// since counts for nothing. Lines of a kind that the receiver does not know are left out.
 type progress struct {
 	since             int64
 	replica, instance string
@@ -61,7 +66,8 @@ type progress struct {
 
 const progressVersion = "solotick1"
 
-// untilStep is the step to which the ends of leases are rounded up, so that those of many jobs share a line.
+// untilStep is the step to which the ends of leases are rounded up, so that those of many jobs
+// share a line.
 const untilStep = 64 // ms
 
 // encode makes messages of at most protocol.MaxMessage bytes each.

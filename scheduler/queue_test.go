@@ -46,7 +46,8 @@ func (f *fleet) fateOf(job string, tick time.Time) fate {
 
 func at(d time.Duration) time.Time { return epoch.Add(d) }
 
-// TestNewestQueuedTickStartsWhenTheRunEnds compares a day of three replicas with what arithmetic says.
+// TestNewestQueuedTickStartsWhenTheRunEnds compares a day of three replicas with what arithmetic
+// says.
 func TestNewestQueuedTickStartsWhenTheRunEnds(t *testing.T) {
 	const period, takesSo = 10 * time.Minute, 25*time.Minute + 7*time.Second
 	life := 24 * time.Hour
@@ -170,7 +171,8 @@ func TestTheNewestMisfireWaitsInTheQueue(t *testing.T) {
 	})
 }
 
-// TestTheStoreMayBeAwayWhileOneWaits, at any phase: nothing is lost, and nothing runs beside another.
+// TestTheStoreMayBeAwayWhileOneWaits, at any phase: nothing is lost, and nothing runs beside
+// another.
 func TestTheStoreMayBeAwayWhileOneWaits(t *testing.T) {
 	for name, fail := range away {
 		t.Run(name, func(t *testing.T) {
@@ -213,8 +215,8 @@ func TestQueuedTickStartsWithoutNotifications(t *testing.T) {
 	})
 }
 
-// TestTickEndingDuringClaimIsNotAwaited lets answers travel for so long that the run which they report has
-// ended meanwhile.
+// TestTickEndingDuringClaimIsNotAwaited lets answers travel for so long that the run which they
+// report has ended meanwhile.
 func TestTickEndingDuringClaimIsNotAwaited(t *testing.T) {
 	for name, policy := range map[string]jobs.Overlap{"queue": jobs.Queue, "replace": jobs.Replace} {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +243,8 @@ func TestTickEndingDuringClaimIsNotAwaited(t *testing.T) {
 	}
 }
 
-// TestQueuedTickStartsAtOnceAfterAnOutage: only ticks that others held are left to them for a moment then.
+// TestQueuedTickStartsAtOnceAfterAnOutage: only ticks that others held are left to them for a
+// moment then.
 func TestQueuedTickStartsAtOnceAfterAnOutage(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(14*time.Second), queued)

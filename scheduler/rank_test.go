@@ -28,7 +28,8 @@ func rankings(members []member) []*ranking {
 	return list
 }
 
-// owned counts for each member the jobs that it is first for, and fails when one has not exactly one such member.
+// owned counts for each member the jobs that it is first for, and fails when one has not exactly
+// one such member.
 func owned(t *testing.T, rankings []*ranking, jobs int) []int {
 	t.Helper()
 	counts := make([]int, len(rankings))

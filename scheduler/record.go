@@ -55,8 +55,9 @@ func (c *contender) lostLocked(r protocol.Record) {
 	}
 }
 
-// storeForgot takes in that the store has lost its records: they have to be made again before anything is claimed. A claim
-// of an open tick is sent again all the same: it may have been granted.
+// storeForgot takes in that the store has lost its records: they have to be made again before
+// anything is claimed. A claim of an open tick is sent again all the same: it may have been
+// granted.
 func (c *contender) storeForgot() {
 	c.mu.Lock()
 	defer c.unlock()

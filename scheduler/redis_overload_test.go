@@ -10,7 +10,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// overloadEvents counts what the replicas have said about the load of the store, and about runs that were lost.
+// overloadEvents counts what the replicas have said about the load of the store, and about runs
+// that were lost.
 func (f *redisFleet) overloadEvents() (overloaded, keepUp, lost int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

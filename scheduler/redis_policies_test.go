@@ -16,7 +16,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// TestPoliciesOverRedis holds what policies promise against a real redis-server, in real time, as TestOverRedis does.
+// TestPoliciesOverRedis holds what policies promise against a real redis-server, in real time, as
+// TestOverRedis does.
 func TestPoliciesOverRedis(t *testing.T) {
 	t.Parallel()
 	var tests sync.WaitGroup
@@ -56,8 +57,8 @@ func (f *redisFleet) settled(r *redisReplica, job string, tick time.Time) protoc
 	return ""
 }
 
-// aTickOfEachPolicyCostsTwoCommands counts for six seconds, from the middle of one to that of another,
-// while no run overlaps another.
+// aTickOfEachPolicyCostsTwoCommands counts for six seconds, from the middle of one to that of
+// another, while no run overlaps another.
 func aTickOfEachPolicyCostsTwoCommands(t *testing.T) {
 	f := newRedisFleet(t)
 	policies := []jobs.Overlap{jobs.Forbid, jobs.Allow, jobs.Queue, jobs.Replace}
@@ -145,7 +146,8 @@ func aTriggeredJobRunsOnceAtOnce(t *testing.T) {
 	f.judge()
 }
 
-// withoutMessagesATriggeredJobRunsAllTheSame forbids messages, as some services do: replicas ask every two seconds.
+// withoutMessagesATriggeredJobRunsAllTheSame forbids messages, as some services do: replicas ask
+// every two seconds.
 func withoutMessagesATriggeredJobRunsAllTheSame(t *testing.T) {
 	f := newRedisFleet(t, redistest.WithConf("user", "default", "on", "nopass", "~*", "+@all", "resetchannels"))
 	f.job("job", "@every 24h", takes(0))

@@ -18,7 +18,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// TestOverRedis holds promises against a real redis-server, in real time: all at once, since they mostly wait.
+// TestOverRedis holds promises against a real redis-server, in real time: all at once, since they
+// mostly wait.
 func TestOverRedis(t *testing.T) {
 	t.Parallel()
 	var tests sync.WaitGroup
@@ -179,8 +180,8 @@ func (f *redisFleet) skipped(job string) (n int) {
 	return n
 }
 
-// aTickCostsTwoCommandsWhateverTheReplicas counts for ten seconds, from the middle of one second to that of
-// another, so that every tick is counted whole.
+// aTickCostsTwoCommandsWhateverTheReplicas counts for ten seconds, from the middle of one second to
+// that of another, so that every tick is counted whole.
 func aTickCostsTwoCommandsWhateverTheReplicas(t *testing.T) {
 	f := newRedisFleet(t)
 	f.job("job", "@every 1s", takes(0))
@@ -239,8 +240,8 @@ func (g *grantLog) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer
 	return a, err
 }
 
-// aFrozenServerEndsRunsBeforeTheirLeasesEnd freezes redis-server right after a grant, before the first renewal: so
-// the lease's end by the server's clock, which is this machine's, is known.
+// aFrozenServerEndsRunsBeforeTheirLeasesEnd freezes redis-server right after a grant, before the
+// first renewal: so the lease's end by the server's clock, which is this machine's, is known.
 func aFrozenServerEndsRunsBeforeTheirLeasesEnd(t *testing.T) {
 	const ttl = 8 * time.Second // of which the margin is a twentieth: more than a busy machine delays a goroutine
 	f := newRedisFleet(t)

@@ -36,8 +36,9 @@ func (f *fleet) after(job string, since time.Duration) (list []attempt) {
 	return list
 }
 
-// TestRepairedJobRunsItsNextTick has the clock be 8 h ahead for so long that the fleet accepts it, and then be right: the
-// job stands still until somebody repairs it. What ran by the wrong clock does not run again.
+// TestRepairedJobRunsItsNextTick has the clock be 8 h ahead for so long that the fleet accepts it,
+// and then be right: the job stands still until somebody repairs it. What ran by the wrong clock
+// does not run again.
 func TestRepairedJobRunsItsNextTick(t *testing.T) {
 	const jump = 8 * time.Hour
 	inFleet(t, func(f *fleet) {

@@ -182,7 +182,8 @@ func TestReplacedRunIsNotRetried(t *testing.T) {
 	})
 }
 
-// TestALateTickReplacesWhatRuns: that it is being caught up is no reason to spare a run that is older still.
+// TestALateTickReplacesWhatRuns: that it is being caught up is no reason to spare a run that is
+// older still.
 func TestALateTickReplacesWhatRuns(t *testing.T) {
 	for _, misfire := range []jobs.Misfire{jobs.MisfireSkip, jobs.MisfireLatest, jobs.MisfireAll} {
 		for name, away := range map[string]time.Duration{"within the grace": 3 * time.Second, "past it": 25 * time.Second} {

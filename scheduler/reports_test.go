@@ -110,7 +110,8 @@ func TestForgedReportOfDeadOwnerLosesNoTick(t *testing.T) {
 	})
 }
 
-// TestReportsFromBeforeALossAreIgnored has every report that was sent come again after the store has lost its records.
+// TestReportsFromBeforeALossAreIgnored has every report that was sent come again after the store
+// has lost its records.
 func TestReportsFromBeforeALossAreIgnored(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0))
@@ -148,8 +149,8 @@ func TestReportsFromBeforeALossAreIgnored(t *testing.T) {
 	})
 }
 
-// TestSnapshotThatLostReportedTickFollowsTheDelivery has the store go back to before a tick that only its owner, which is
-// dead by then, has seen settled there: the others have a report of it.
+// TestSnapshotThatLostReportedTickFollowsTheDelivery has the store go back to before a tick that
+// only its owner, which is dead by then, has seen settled there: the others have a report of it.
 func TestSnapshotThatLostReportedTickFollowsTheDelivery(t *testing.T) {
 	for delivery, want := range map[jobs.Delivery]int{jobs.AtLeastOnce: 2, jobs.AtMostOnce: 1} {
 		t.Run(fmt.Sprint(delivery), func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPauseThatHasEndedIsNotBroughtBack by replicas that have not learned of its end when the store forgets: they learn of it
-// with their next tick only, which may be a day away.
+// TestPauseThatHasEndedIsNotBroughtBack by replicas that have not learned of its end when the store
+// forgets: they learn of it with their next tick only, which may be a day away.
 func TestPauseThatHasEndedIsNotBroughtBack(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(0))

@@ -35,8 +35,8 @@ func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
 	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
 }
 
-// recordAttempt records a retry in the store, so that a takeover counts on from it. The lease is good whether or not
-// that works.
+// recordAttempt records a retry in the store, so that a takeover counts on from it. The lease is
+// good whether or not that works.
 func (c *contender) recordAttempt(ctx context.Context, run jobs.Run) {
 	if l, ok := run.Lease.(*lease.Lease); ok {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)

@@ -13,7 +13,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// heaviest is the greatest weight of the jobs that ran at one time on a replica, by what their handlers saw.
+// heaviest is the greatest weight of the jobs that ran at one time on a replica, by what their
+// handlers saw.
 func (f *fleet) heaviest(replica string) int {
 	weights := map[string]int{}
 	for _, j := range f.jobs {

@@ -156,8 +156,8 @@ func TestRunKnowsItsTickAttemptAndToken(t *testing.T) {
 	})
 }
 
-// TestExpiredGrantIsNotRun: the reply to a claim was lost, and by the time it is asked for again the lease
-// has as good as run out.
+// TestExpiredGrantIsNotRun: the reply to a claim was lost, and by the time it is asked for again
+// the lease has as good as run out.
 func TestExpiredGrantIsNotRun(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(time.Second))

@@ -28,7 +28,8 @@ func (t *runCount) remove() {
 	}
 }
 
-// wait waits until nothing remains, for d at most and not after cut is closed, and reports whether nothing is.
+// wait waits until nothing remains, for d at most and not after cut is closed, and reports whether
+// nothing is.
 func (t *runCount) wait(d time.Duration, cut <-chan struct{}) bool {
 	t.mu.Lock()
 	if t.total.Load() == 0 {

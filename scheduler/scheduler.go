@@ -22,7 +22,8 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// Scheduler runs jobs as one replica of a fleet. Make one with [New]; it is safe for concurrent use.
+// Scheduler runs jobs as one replica of a fleet. Make one with [New]; it is safe for concurrent
+// use.
 type Scheduler struct {
 	store     lease.Store
 	namespace string
@@ -94,9 +95,10 @@ type Scheduler struct {
 	unread map[string]time.Time // errors of records that cannot be read, and when an event said so
 }
 
-// New makes a scheduler of the jobs that are in the registry now, those that name groups only if this replica serves one
-// of them. Later changes of the registry have no effect but through [Scheduler.Update]. It starts nothing: see
-// [Scheduler.Run]. The error joins all faults of its arguments.
+// New makes a scheduler of the jobs that are in the registry now, those that name groups only if
+// this replica serves one of them. Later changes of the registry have no effect but through
+// [Scheduler.Update]. It starts nothing: see [Scheduler.Run]. The error joins all faults of its
+// arguments.
 func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
 	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), ttl: 15 * time.Second, grace: 30 * time.Second, module: mainModule()}
 	var faults []error
@@ -166,7 +168,8 @@ func serves(mine, wanted []string) bool {
 // Replica returns the replica's id.
 func (s *Scheduler) Replica() string { return s.replica }
 
-// Ready reports whether the store answers, its clock is trusted, and every job's ticks are being contended for.
+// Ready reports whether the store answers, its clock is trusted, and every job's ticks are being
+// contended for.
 func (s *Scheduler) Ready() bool {
 	return s.ready.Load() && s.health.isUp() && !s.trust.holds() && !s.stopping.Load()
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sentCommands counts the scripts that a store calls: those about a record, and those about the time.
+// sentCommands counts the scripts that a store calls: those about a record, and those about the
+// time.
 type sentCommands struct {
 	mu             sync.Mutex
 	records, times int

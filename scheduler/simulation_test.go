@@ -18,8 +18,9 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// seedVariable names the environment variable that repeats one simulation. The seed decides about jobs and faults; which
-// of several goroutines goes first at one instant is left to the runtime, so repeat it more than once.
+// seedVariable names the environment variable that repeats one simulation. The seed decides about
+// jobs and faults; which of several goroutines goes first at one instant is left to the runtime, so
+// repeat it more than once.
 const seedVariable = "SOLOTICK_SEED"
 
 func TestNoHistoryOfFaultsBreaksAPromise(t *testing.T) {
@@ -106,7 +107,8 @@ func (s *simulation) drawJob(name string) {
 	s.job(name, fmt.Sprintf("@every %ds", period), s.work(longest), options...)
 }
 
-// work takes a while that depends on the tick and the attempt, and ends in one of the ways in which work ends.
+// work takes a while that depends on the tick and the attempt, and ends in one of the ways in which
+// work ends.
 func (s *simulation) work(longest time.Duration) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		h := fnv.New64a()
@@ -212,9 +214,9 @@ func (s *simulation) rule() {
 	}
 }
 
-// forget empties the store, when every run that has lost its lease has returned and reported that to the store: of a
-// holder that was away for longer than its lease, an empty store does not know whether another settled the tick
-// meanwhile.
+// forget empties the store, when every run that has lost its lease has returned and reported that
+// to the store: of a holder that was away for longer than its lease, an empty store does not know
+// whether another settled the tick meanwhile.
 func (s *simulation) forget() {
 	for _, r := range s.alive {
 		r.link.heal()
@@ -223,7 +225,8 @@ func (s *simulation) forget() {
 	s.store.Forget()
 }
 
-// settle checks more than the judge of every fleet does: that every tick was decided, and how often it was granted.
+// settle checks more than the judge of every fleet does: that every tick was decided, and how often
+// it was granted.
 func (s *simulation) settle() {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()

@@ -75,8 +75,8 @@ func TestPendingClaimIsRepeatedAsItWas(t *testing.T) {
 	require.EqualValues(t, 60_000, c.cursor.watermark)
 }
 
-// TestTakeoverOfAnotherTTLIsForgotten: a lease that was granted a TTL ago has run out, and another replica may take
-// it over as well.
+// TestTakeoverOfAnotherTTLIsForgotten: a lease that was granted a TTL ago has run out, and another
+// replica may take it over as well.
 func TestTakeoverOfAnotherTTLIsForgotten(t *testing.T) {
 	s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil })
 	c := s.jobs.Load().contenders[0]

@@ -68,8 +68,8 @@ func TestNothingStartsWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// TestShortAbsenceLosesNothingAndDoublesNothing has the store go away for two seconds again and again, at another phase
-// each time.
+// TestShortAbsenceLosesNothingAndDoublesNothing has the store go away for two seconds again and
+// again, at another phase each time.
 func TestShortAbsenceLosesNothingAndDoublesNothing(t *testing.T) {
 	for name, fail := range away {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,8 @@ func TestRunThatEndedDuringAnOutageIsSettled(t *testing.T) {
 	}
 }
 
-// TestRunThatSucceededAfterLeaseLossIsSettled: finished work counts, unless another replica has begun it again.
+// TestRunThatSucceededAfterLeaseLossIsSettled: finished work counts, unless another replica has
+// begun it again.
 func TestRunThatSucceededAfterLeaseLossIsSettled(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", ignoring(10*time.Second))
@@ -177,7 +178,8 @@ func TestAReplicaWithASlowLinkHurtsNobody(t *testing.T) {
 	})
 }
 
-// In the bubble of a test, time stands still for ever while somebody waits for a mutex whose holder asks the store.
+// In the bubble of a test, time stands still for ever while somebody waits for a mutex whose holder
+// asks the store.
 func TestReplicaStartsOnASlowStore(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Second))
@@ -207,8 +209,8 @@ func TestLoneReplicaOnSlowLinkIsOnTime(t *testing.T) {
 	})
 }
 
-// TestReplicaThatMisjudgesFleetTimeIsNotEarly has requests for the time travel slowly, which makes a replica believe
-// that the store's clock is a fifth of a second ahead of what it is.
+// TestReplicaThatMisjudgesFleetTimeIsNotEarly has requests for the time travel slowly, which makes
+// a replica believe that the store's clock is a fifth of a second ahead of what it is.
 func TestReplicaThatMisjudgesFleetTimeIsNotEarly(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", takes(time.Second))
@@ -236,7 +238,8 @@ func TestReplicaThatMisjudgesFleetTimeIsNotEarly(t *testing.T) {
 	})
 }
 
-// TestRunStoppedByLeaseLossIsRunAgain, since it has not failed: here by those that all lost the store.
+// TestRunStoppedByLeaseLossIsRunAgain, since it has not failed: here by those that all lost the
+// store.
 func TestRunStoppedByLeaseLossIsRunAgain(t *testing.T) {
 	for name, fail := range away {
 		t.Run(name, func(t *testing.T) {

@@ -64,8 +64,8 @@ func TestTickIsTakenOverWithinTTLAndSecond(t *testing.T) {
 	}
 }
 
-// TestHolderThatIsBackTooLateIsFenced lets a holder come back, and its run return without an error, while another runs
-// the tick, and after that has ended too.
+// TestHolderThatIsBackTooLateIsFenced lets a holder come back, and its run return without an error,
+// while another runs the tick, and after that has ended too.
 func TestHolderThatIsBackTooLateIsFenced(t *testing.T) {
 	for _, back := range []time.Duration{8 * time.Second, 40 * time.Second} {
 		t.Run(fmt.Sprint("after ", back), func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// ticks are those of a schedule. Jobs that share it ask for the same ones most often: it remembers the last answer.
+// ticks are those of a schedule. Jobs that share it ask for the same ones most often: it remembers
+// the last answer.
 type ticks struct {
 	schedule *schedule.Schedule
 	last     atomic.Pointer[successor]

@@ -255,8 +255,8 @@ func (e *subscriber) Watch(ctx context.Context, wake func(name string, tick int6
 	return e.link.Watch(ctx, wake)
 }
 
-// TestSettledTriggeredTickNeverRunsAgain, even for a replica that learns of it late, again and again, long after the
-// store has ceased to remember it.
+// TestSettledTriggeredTickNeverRunsAgain, even for a replica that learns of it late, again and
+// again, long after the store has ceased to remember it.
 func TestSettledTriggeredTickNeverRunsAgain(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))

@@ -9,7 +9,8 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// A job without a schedule is never due, late or overdue: it runs when it is triggered, through a restart of the whole fleet.
+// A job without a schedule is never due, late or overdue: it runs when it is triggered, through a
+// restart of the whole fleet.
 func TestATriggeredOnlyJobRunsOnlyWhenTriggered(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@triggered", takes(time.Second))

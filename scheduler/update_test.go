@@ -238,7 +238,8 @@ func TestLeaderTaskCanBecomeAJobWithTicks(t *testing.T) {
 	})
 }
 
-// TestUpdatesThatRaceWithTicksLoseNothing defines jobs again at any moment, on all replicas at once.
+// TestUpdatesThatRaceWithTicksLoseNothing defines jobs again at any moment, on all replicas at
+// once.
 func TestUpdatesThatRaceWithTicksLoseNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		const count = 10

@@ -6,8 +6,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// work does what there is to do now, one request after another, and leaves the rest to the timers. waited is for how long
-// it had to wait before the store could be asked; 0 when that was short.
+// work does what there is to do now, one request after another, and leaves the rest to the timers.
+// waited is for how long it had to wait before the store could be asked; 0 when that was short.
 func (c *contender) work(waited time.Duration) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -31,8 +31,8 @@ func (c *contender) work(waited time.Duration) {
 	c.restLocked()
 }
 
-// stillDue returns those that have something to do now. Of the ticks that were left to others the most are decided by now, as
-// these have reported.
+// stillDue returns those that have something to do now. Of the ticks that were left to others the
+// most are decided by now, as these have reported.
 func stillDue(due []*contender, now int64) []*contender {
 	still := due[:0]
 	for _, c := range due {
@@ -92,8 +92,8 @@ func (c *contender) wakeAtLocked() int64 {
 	return c.stepLocked(c.s.clock.ms()).at
 }
 
-// lookAtLocked is when the contender acts now that something has happened: at once while it waits for room, which it may
-// not need any more.
+// lookAtLocked is when the contender acts now that something has happened: at once while it waits
+// for room, which it may not need any more.
 func (c *contender) lookAtLocked() int64 {
 	if c.short != 0 {
 		return 1

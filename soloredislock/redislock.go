@@ -10,14 +10,14 @@
 //
 // What cannot be given:
 //
-//   - A token of one's own, Options.Token: the store makes them. Obtain refuses it. So a lock cannot
-//     be taken over by a process that knows its token.
+//   - A token of one's own, Options.Token: the store makes them. Obtain refuses it. So a lock
+//     cannot be taken over by a process that knows its token.
 //   - Metadata in Redis: it is kept in this process only.
 //   - The keys of redislock: locks are in the namespace of the store, so the two libraries do not
 //     exclude each other. [Bridge] takes both locks while replicas move from one to the other.
 //
-// A process that freezes holds its lock for up to a TTL longer than it asked for: the lock is renewed
-// until its end has come.
+// A process that freezes holds its lock for up to a TTL longer than it asked for: the lock is
+// renewed until its end has come.
 package soloredislock
 
 import (
@@ -34,8 +34,8 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// These are redislock's own, so that a program needs one import, and that its errors can be compared
-// with either.
+// These are redislock's own, so that a program needs one import, and that its errors can be
+// compared with either.
 type (
 	// Options are those of one call. Token must be empty.
 	Options = redislock.Options
@@ -220,8 +220,8 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration, opt *Options) err
 	return nil
 }
 
-// Release releases the lock. The error matches [ErrLockNotHeld] when it was not held any more. A nil
-// Lock is not held.
+// Release releases the lock. The error matches [ErrLockNotHeld] when it was not held any more. A
+// nil Lock is not held.
 func (l *Lock) Release(ctx context.Context) error {
 	if l == nil {
 		return ErrLockNotHeld

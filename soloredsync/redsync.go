@@ -10,8 +10,8 @@
 //
 // What cannot be given, so that a program which uses it does not compile until the line is gone:
 //
-//   - WithValue and WithGenValueFunc: the store makes the tokens, so a mutex cannot be unlocked from
-//     elsewhere by its value.
+//   - WithValue and WithGenValueFunc: the store makes the tokens, so a mutex cannot be unlocked
+//     from elsewhere by its value.
 //   - WithSetNXOnExtend: a mutex that was lost is not taken again behind its holder's back.
 //   - WithDriftFactor, WithTimeoutFactor, WithFailFast, WithShufflePools: the store decides by its
 //     own clock, and a quorum of servers is package lease/quorum.
@@ -66,8 +66,8 @@ type Redsync struct {
 // RedsyncOption changes a default of [New].
 type RedsyncOption func(*Redsync)
 
-// WithKeepAlive renews mutexes until they are unlocked. The expiry is then how long others wait when
-// the process has died, and Extend only says whether the mutex is held.
+// WithKeepAlive renews mutexes until they are unlocked. The expiry is then how long others wait
+// when the process has died, and Extend only says whether the mutex is held.
 func WithKeepAlive() RedsyncOption { return func(r *Redsync) { r.keepAlive = true } }
 
 // New makes a Redsync of locks, which stay the caller's. Locking a mutex returns the faults of the
@@ -275,8 +275,8 @@ func (m *Mutex) Value() string {
 	return strconv.FormatInt(m.hold.Token(), 10)
 }
 
-// Context returns a context that ends when the mutex is lost, has expired or is unlocked. Before the
-// first Lock it has ended.
+// Context returns a context that ends when the mutex is lost, has expired or is unlocked. Before
+// the first Lock it has ended.
 func (m *Mutex) Context() context.Context {
 	m.mu.Lock()
 	defer m.mu.Unlock()

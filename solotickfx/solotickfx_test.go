@@ -51,7 +51,8 @@ func stop(t *testing.T, app *fx.App) {
 	require.NoError(t, app.Stop(ctx))
 }
 
-// A run of a minute in an application that fx stops within its 15 s is cancelled, and its tick released.
+// A run of a minute in an application that fx stops within its 15 s is cancelled, and its tick
+// released.
 func TestStopCancelsLongRunAndReleasesItsTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memlease.Store)

@@ -20,7 +20,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// site is a Redis, a configuration that names it, and a store by which a test does what replicas do.
+// site is a Redis, a configuration that names it, and a store by which a test does what replicas
+// do.
 type site struct {
 	*testing.T
 	server *redistest.Server

@@ -45,7 +45,8 @@ func (c *checkIns) of(id string) []string {
 	return c.runs[id]
 }
 
-// The first worker is killed after its report that the run succeeded has arrived, and before the tick is settled.
+// The first worker is killed after its report that the run succeeded has arrived, and before the
+// tick is settled.
 func TestKilledWorkersRunIsReportedUnderOneId(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -162,7 +162,8 @@ func TestDoctorKnowsAServerOfACluster(t *testing.T) {
 	require.Contains(t, f.Finding, "Cluster mode")
 }
 
-// documentedRights are those that operations.md says are needed by everything, and on a Cluster besides.
+// documentedRights are those that operations.md says are needed by everything, and on a Cluster
+// besides.
 func documentedRights(t *testing.T) (all, cluster []string) {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/operations.md")

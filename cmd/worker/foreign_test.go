@@ -12,7 +12,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// Another program's value where a record would be costs that job, and no other, also at a start and among renewals.
+// Another program's value where a record would be costs that job, and no other, also at a start and
+// among renewals.
 func TestARecordOfTheWrongTypeIsNamed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithAOF())

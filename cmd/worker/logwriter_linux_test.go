@@ -36,7 +36,8 @@ func fullPipe(t *testing.T) *os.File {
 	return w
 }
 
-// TestLogThatNobodyReadsStopsNothing has two workers, one with a standard error that is full and that nobody reads.
+// TestLogThatNobodyReadsStopsNothing has two workers, one with a standard error that is full and
+// that nobody reads.
 func TestLogThatNobodyReadsStopsNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -1,5 +1,5 @@
-// Command worker runs one replica of a fleet of schedulers from a configuration file, and reports what such a file
-// does.
+// Command worker runs one replica of a fleet of schedulers from a configuration file, and reports
+// what such a file does.
 //
 //	worker run --config solotick.yaml        run the jobs until SIGTERM or SIGINT
 //	worker validate --config solotick.yaml   report the faults of the file
@@ -10,8 +10,8 @@
 //	worker forget                            remove the record of a job that is gone
 //	worker doctor                            check its Redis, and the fleet
 //
-// It exits with 0 when the command succeeded, with 1 when it failed, and with 2 when the command line or the
-// configuration is wrong.
+// It exits with 0 when the command succeeded, with 1 when it failed, and with 2 when the command
+// line or the configuration is wrong.
 package main
 
 import (

@@ -22,7 +22,8 @@ var promisedSeries = map[string]string{
 	"last_success_timestamp_seconds": "job",
 }
 
-// seriesOf returns the labels of each name of a text of metrics, without those of a histogram's buckets.
+// seriesOf returns the labels of each name of a text of metrics, without those of a histogram's
+// buckets.
 func seriesOf(text string) map[string][]string {
 	series := map[string][]string{}
 	for line := range strings.Lines(text) {

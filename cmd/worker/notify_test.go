@@ -22,7 +22,8 @@ import (
 // hook is a receiver of notifications.
 type hook struct {
 	url string
-	// answer is called with each notification before it is answered, with the status that it returns; nil: 200.
+	// answer is called with each notification before it is answered, with the status that it returns;
+	// nil: 200.
 	answer func(n notification) int
 
 	mu       sync.Mutex
@@ -134,7 +135,8 @@ func TestFrozenNotifierIsReplaced(t *testing.T) {
 	h.await(t, "report", "failed", "ok", "failed")
 }
 
-// While Redis is away for longer than a TTL, and a receiver fails, nothing is lost, and others do not wait.
+// While Redis is away for longer than a TTL, and a receiver fails, nothing is lost, and others do
+// not wait.
 func TestNotificationsOutliveOutages(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithAOF())

@@ -31,8 +31,8 @@ func init() {
 	panic(syscall.Exec(args[0], args, os.Environ()))
 }
 
-// asFirst returns a command that runs the worker as the first process of a PID namespace, or, where this machine allows
-// none, as a subreaper: orphans come to it too.
+// asFirst returns a command that runs the worker as the first process of a PID namespace, or, where
+// this machine allows none, as a subreaper: orphans come to it too.
 func asFirst(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	args = append([]string{program(t)}, args...)
@@ -64,7 +64,8 @@ func nameOf(pid int) (name string, zombie bool) {
 	return name, strings.Contains(rest, "State:\tZ")
 }
 
-// TestWorkerThatIsTheFirstProcessReapsOrphans kills the supervisor, so that what escaped from a command comes to the worker.
+// TestWorkerThatIsTheFirstProcessReapsOrphans kills the supervisor, so that what escaped from a
+// command comes to the worker.
 func TestWorkerThatIsTheFirstProcessReapsOrphans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

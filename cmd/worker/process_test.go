@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long a test waits for what should be there in a moment, on a machine with better things to do.
+// patience is how long a test waits for what should be there in a moment, on a machine with better
+// things to do.
 const patience = 30 * time.Second
 
 // process is a worker that runs, with a log in JSON.

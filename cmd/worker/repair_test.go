@@ -66,7 +66,8 @@ func TestRepairBringsTheWatermarkBack(t *testing.T) {
 	require.Equal(t, ran.UnixMilli(), record.Watermark)
 }
 
-// TestRepairedJobRunsOnItsWorker has a worker accept a clock that is 8 h ahead, which is then right again.
+// TestRepairedJobRunsOnItsWorker has a worker accept a clock that is 8 h ahead, which is then right
+// again.
 func TestRepairedJobRunsOnItsWorker(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithClock())

@@ -39,8 +39,9 @@ func asked(t *testing.T, path, job string) {
 	examined(t, path, `\nfleet +(- +)?ok +\d+ live replica`)
 }
 
-// examined calls doctor until nothing fails and it prints what each pattern matches. A worker is ready
-// before its first heartbeat is in the store, and on a busy machine a later one can be overdue.
+// examined calls doctor until nothing fails and it prints what each pattern matches. A worker is
+// ready before its first heartbeat is in the store, and on a busy machine a later one can be
+// overdue.
 func examined(t *testing.T, path string, patterns ...string) {
 	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {

@@ -14,7 +14,8 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
-// TestSystemdIsNotifiedOfStartLifeAndStop starts the worker as systemd starts a unit of Type=notify, and reads the socket.
+// TestSystemdIsNotifiedOfStartLifeAndStop starts the worker as systemd starts a unit of
+// Type=notify, and reads the socket.
 func TestSystemdIsNotifiedOfStartLifeAndStop(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "notify")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: socket})

@@ -73,7 +73,8 @@ func (r *receiver) attempt(number int64) *trace.Span {
 	return nil
 }
 
-// A worker is killed while it runs a command: the span of the next one links to that of the first, which nobody has exported.
+// A worker is killed while it runs a command: the span of the next one links to that of the first,
+// which nobody has exported.
 func TestWorkerExportsTheSpanOfATakeover(t *testing.T) {
 	t.Parallel()
 	server, spans, dir := redistest.Start(t), newReceiver(t), t.TempDir()

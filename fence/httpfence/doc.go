@@ -25,9 +25,10 @@
 // arrive late, but not requests that were accepted and write late. To close the gap, compare again
 // in the step that writes. The handler finds the token with [fence.FromContext]:
 //
-//   - database/sql: [github.com/solotick/solotick/fence/sqlfence.Table.Check] in the handler's transaction. The middleware may have
-//     the same table, by [github.com/solotick/solotick/fence/sqlfence.Table.In], or a [fence.Memory] that refuses most stale requests
-//     without the database.
+//   - database/sql: [github.com/solotick/solotick/fence/sqlfence.Table.Check] in the handler's
+//     transaction. The middleware may have the same table, by
+//     [github.com/solotick/solotick/fence/sqlfence.Table.In], or a [fence.Memory] that refuses most
+//     stale requests without the database.
 //   - Redis: a script of fence/redisfence.
 //   - in the process: [fence.Memory.Do], with the middleware's Memory.
 //   - another service: a request with a [Transport] and the request's context, which has the token.

@@ -19,7 +19,8 @@ import (
 
 func byPath(r *http.Request) string { return r.URL.Path }
 
-// ask sends a request with these values of the token's header through the middleware, and says whether it was let in.
+// ask sends a request with these values of the token's header through the middleware, and says
+// whether it was let in.
 func ask(t *testing.T, h func(http.Handler) http.Handler, path string, tokens ...string) (w *httptest.ResponseRecorder, in bool) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/", nil)

@@ -16,9 +16,9 @@ type Database struct {
 func (t *Table) In(db *sql.DB) *Database { return &Database{table: t, db: db} }
 
 // Do runs work in a transaction that has checked the token first: see [Table.Check]. It commits
-// when work returns nil. When work panics, or returns an error, which Do returns, it rolls back, and
-// with it the remembered token. An error of the commit may leave it open whether it was committed,
-// as ever. It does not try again by itself.
+// when work returns nil. When work panics, or returns an error, which Do returns, it rolls back,
+// and with it the remembered token. An error of the commit may leave it open whether it was
+// committed, as ever. It does not try again by itself.
 func (d *Database) Do(ctx context.Context, resource string, token int64, work func(tx *sql.Tx) error) error {
 	tx, err := d.db.BeginTx(ctx, nil)
 	if err != nil {

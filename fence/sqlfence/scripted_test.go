@@ -22,7 +22,8 @@ type step struct {
 	err       error
 }
 
-// scripted is a database that expects exactly these statements, with BEGIN, COMMIT and ROLLBACK among them.
+// scripted is a database that expects exactly these statements, with BEGIN, COMMIT and ROLLBACK
+// among them.
 type scripted struct {
 	t     *testing.T
 	steps []step

@@ -55,8 +55,8 @@ func load(t *testing.T) graph {
 	}
 }
 
-// touch looks at every file that the result depends on. The go command cannot see what its child reads, so it would
-// go on to report a cached result after a file outside this package has changed.
+// touch looks at every file that the result depends on. The go command cannot see what its child
+// reads, so it would go on to report a cached result after a file outside this package has changed.
 func touch(t *testing.T) {
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {

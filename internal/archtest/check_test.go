@@ -30,8 +30,8 @@ func (v violation) String() string {
 		short(v.pkg), short(v.imported), v.reason, strings.Join(v.chain, " -> "))
 }
 
-// check returns every violation in the packages of the module, each once: at the package that could do without it, and
-// with the reason that is nearest to the import.
+// check returns every violation in the packages of the module, each once: at the package that could
+// do without it, and with the reason that is nearest to the import.
 func (g graph) check() (found []violation) {
 	for _, pkg := range slices.Sorted(maps.Keys(g)) {
 		if !own(pkg) {
@@ -81,8 +81,8 @@ func (g graph) checkForbidden(pkg string) (found []violation) {
 	return found
 }
 
-// chain returns the shortest way from pkg to an import that matches pattern. It leads through other modules only: a
-// package of this one answers for itself.
+// chain returns the shortest way from pkg to an import that matches pattern. It leads through other
+// modules only: a package of this one answers for itself.
 func (g graph) chain(pkg, pattern string) []string {
 	from := map[string]string{pkg: ""}
 	for queue := []string{pkg}; len(queue) > 0; queue = queue[1:] {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// made makes up a graph in which pkg imports the given packages; each may be "A -> B", where A imports B. Names with a dot in
-// their first element are of other modules, those that begin with ./ of this one, the rest of the standard library.
+// made makes up a graph in which pkg imports the given packages; each may be "A -> B", where A
+// imports B. Names with a dot in their first element are of other modules, those that begin with ./
+// of this one, the rest of the standard library.
 func made(pkg string, imports ...string) graph {
 	g := make(graph)
 	add := func(name string) string {

@@ -1,7 +1,7 @@
 package archtest
 
-// Patterns: "./lease" is a package of this module, "./jobs/..." that one and all below it, "*" stands for any part of
-// one element. Others are import paths.
+// Patterns: "./lease" is a package of this module, "./jobs/..." that one and all below it, "*"
+// stands for any part of one element. Others are import paths.
 
 // layer says what a package may import besides the standard library.
 type layer struct {
@@ -9,8 +9,8 @@ type layer struct {
 	reason string
 }
 
-// layers has the packages whose imports are listed. The longest pattern that matches a package is its layer; packages
-// without one may import whatever is not forbidden.
+// layers has the packages whose imports are listed. The longest pattern that matches a package is
+// its layer; packages without one may import whatever is not forbidden.
 var layers = map[string]layer{
 	module: {
 		[]string{"./scheduler", "./fleet", "./jobs", "./lease", "./lock", "./limit", "./lease/redislease", "github.com/redis/go-redis/..."},

@@ -11,8 +11,8 @@ import (
 // screen is how many lines go doc may print of a package.
 const screen = 60
 
-// TestPackagesFitOnAScreen keeps what most programs read short: move names that no program needs to internal packages, and
-// rules to docs.
+// TestPackagesFitOnAScreen keeps what most programs read short: move names that no program needs to
+// internal packages, and rules to docs.
 func TestPackagesFitOnAScreen(t *testing.T) {
 	touch(t)
 	for _, pkg := range []string{"lease", "scheduler", "lock", "limit", "jobs", "fleet"} {

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused are the names that nothing may be declared under, and the name to use: see docs/glossary.md.
+// refused are the names that nothing may be declared under, and the name to use: see
+// docs/glossary.md.
 var refused = map[string]string{
 	"Occasion": "Tick", "occasion": "tick", "MaxOccasion": "MaxTick",
 	"Mark": "Watermark", "Term": "TTL", "Left": "Remaining", "WithTerm": "WithTTL",

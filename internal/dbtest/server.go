@@ -1,5 +1,5 @@
-// Package dbtest runs database servers for the tests of a process. They listen on sockets in directories
-// of their own, and end with the test process.
+// Package dbtest runs database servers for the tests of a process. They listen on sockets in
+// directories of their own, and end with the test process.
 package dbtest
 
 import (
@@ -77,8 +77,8 @@ func (s *Server) stop() {
 // Program returns the command to run in the directory of a server.
 type Program func(dir string) (*exec.Cmd, error)
 
-// Start makes a directory, in which setup, unless that is nil, and then the server run, and returns when
-// ping returns nil. The server ends by the signal quit.
+// Start makes a directory, in which setup, unless that is nil, and then the server run, and returns
+// when ping returns nil. The server ends by the signal quit.
 func Start(quit syscall.Signal, setup, command Program, ping func(ctx context.Context, dir string) error) (*Server, error) {
 	dir, err := os.MkdirTemp("", "db") // short, for a unix socket is in it
 	if err != nil {

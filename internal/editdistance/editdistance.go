@@ -1,8 +1,9 @@
-// Package editdistance measures how far two words are from each other, to guess the word that a user meant.
+// Package editdistance measures how far two words are from each other, to guess the word that a
+// user meant.
 package editdistance
 
-// Of is the least number of bytes to insert, delete, replace or swap with their neighbour that turns a into b.
-// A long a is not worth the work: it comes out as far from everything.
+// Of is the least number of bytes to insert, delete, replace or swap with their neighbour that
+// turns a into b. A long a is not worth the work: it comes out as far from everything.
 func Of(a, b string) int {
 	if len(a) > 64 {
 		return len(a)

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Service says which of a fleet's live replicas serve a job. It looks once at each distinct set of jobs, not at each
-// replica: in a fleet of one release, at one. It is safe for concurrent use. Its slices must not be changed: jobs that the same
-// replicas serve share one.
+// Service says which of a fleet's live replicas serve a job. It looks once at each distinct set of
+// jobs, not at each replica: in a fleet of one release, at one. It is safe for concurrent use. Its
+// slices must not be changed: jobs that the same replicas serve share one.
 type Service struct {
 	sets   []servedSet
 	unsure bool // somebody may serve more jobs than is known
@@ -23,8 +23,8 @@ type servedSet struct {
 	replicas []string
 }
 
-// NewService takes in what replicas say. Those that are stopping serve nothing: they claim nothing more, and their next
-// release may well differ.
+// NewService takes in what replicas say. Those that are stopping serve nothing: they claim nothing
+// more, and their next release may well differ.
 func NewService(replicas []Replica) *Service {
 	s := new(Service)
 	for i := range replicas {

@@ -3,9 +3,11 @@ package joined
 
 import "errors"
 
-// Errors returns the single errors that err joins, in order; err alone when it joins none, and nothing for nil.
+// Errors returns the single errors that err joins, in order; err alone when it joins none, and
+// nothing for nil.
 //
-// An error that wraps a join is left out in favour of what it joins. One that wraps a single error stays whole.
+// An error that wraps a join is left out in favour of what it joins. One that wraps a single error
+// stays whole.
 func Errors(err error) []error {
 	if err == nil {
 		return nil

@@ -7,14 +7,16 @@ import (
 	"sync"
 )
 
-// Queue has a queue for each key that is in use. The zero value is ready for use. It is safe for concurrent use.
+// Queue has a queue for each key that is in use. The zero value is ready for use. It is safe for
+// concurrent use.
 type Queue struct {
 	mu   sync.Mutex
 	busy map[string][]chan struct{} // of the keys that are in use, who waits
 }
 
-// Take waits until all keys, which are different, are free; Give frees them. It sorts the keys. Waiters for a key go in the
-// order in which they came. It fails only when ctx ends, and then has taken none.
+// Take waits until all keys, which are different, are free; Give frees them. It sorts the keys.
+// Waiters for a key go in the order in which they came. It fails only when ctx ends, and then has
+// taken none.
 func (q *Queue) Take(ctx context.Context, keys ...string) error {
 	slices.Sort(keys) // in one order, so that no two callers wait for each other
 	for i, key := range keys {

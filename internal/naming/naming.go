@@ -1,4 +1,5 @@
-// Package naming has the rule for the names of jobs, locks, replicas, holders, requests and namespaces.
+// Package naming has the rule for the names of jobs, locks, replicas, holders, requests and
+// namespaces.
 package naming
 
 // Rule says in words what [Valid] checks.

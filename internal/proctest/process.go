@@ -1,5 +1,5 @@
-// Package proctest starts processes that do not outlive the test that started them, and stops, freezes
-// and kills them.
+// Package proctest starts processes that do not outlive the test that started them, and stops,
+// freezes and kills them.
 //
 // A process ends with the test process, however that ends: on Linux by the kernel's parent-death
 // signal. Elsewhere a test process that is killed leaves its processes behind, unless they notice.
@@ -20,8 +20,8 @@ type Process struct {
 	err  error // valid after done
 }
 
-// Start starts a command in a process group of its own, so that an interrupt at the terminal reaches
-// the test before it.
+// Start starts a command in a process group of its own, so that an interrupt at the terminal
+// reaches the test before it.
 func Start(cmd *exec.Cmd) (*Process, error) { return StartWith(cmd, syscall.SIGKILL) }
 
 // StartWith is Start of a process that gets another signal when the test process ends: one that it
@@ -35,7 +35,8 @@ func StartWith(cmd *exec.Cmd, last syscall.Signal) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The kernel takes the thread that forked for the parent, so that thread has to live as long as the child.
+		// The kernel takes the thread that forked for the parent, so that thread has to live as long as
+		// the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -81,8 +82,8 @@ func (p *Process) EndedBy(s syscall.Signal) bool {
 // ErrEnded is returned by Freeze when the process has ended meanwhile.
 var ErrEnded = errors.New("the process has ended")
 
-// Freeze stops the process, as SIGSTOP does, and returns when it stands still. A frozen process must
-// not be frozen again before [Process.Thaw].
+// Freeze stops the process, as SIGSTOP does, and returns when it stands still. A frozen process
+// must not be frozen again before [Process.Thaw].
 func (p *Process) Freeze() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err

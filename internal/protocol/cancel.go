@@ -15,8 +15,8 @@ type Canceller interface {
 	// lease runs out first, the next claim of the name settles the tick as cancelled. It is never
 	// granted again. It returns [ErrUnknown] when there is no record.
 	//
-	// The same cancel again, by anybody, changes nothing; while the tick is one of the last Remembered that
-	// were settled, the answer stays the same too.
+	// The same cancel again, by anybody, changes nothing; while the tick is one of the last Remembered
+	// that were settled, the answer stays the same too.
 	Cancel(ctx context.Context, c Cancel) (Cancelled, error)
 }
 
@@ -50,8 +50,9 @@ type Cancelled struct {
 // Cancelling is passed by a [Watcher] in place of a tick when a tick of the name was cancelled.
 const Cancelling = -2
 
-// ErrCancelled is matched by the cause of a lease's context when somebody has cancelled its tick. The cause is a
-// *CancelledError. The lease is not renewed any more; until its deadline the holder can still settle it.
+// ErrCancelled is matched by the cause of a lease's context when somebody has cancelled its tick.
+// The cause is a *CancelledError. The lease is not renewed any more; until its deadline the holder
+// can still settle it.
 var ErrCancelled = errors.New("lease: cancelled")
 
 // CancelledError says who cancelled a tick.
@@ -62,13 +63,14 @@ func (e *CancelledError) Error() string { return "lease: cancelled by " + e.By }
 // Is makes errors.Is(err, ErrCancelled) true.
 func (e *CancelledError) Is(target error) bool { return target == ErrCancelled }
 
-// NoteCancelled returns what a store notes of a tick that it settles as cancelled on its own account: a grant with
-// such a note is refused.
+// NoteCancelled returns what a store notes of a tick that it settles as cancelled on its own
+// account: a grant with such a note is refused.
 func NoteCancelled(by string) string { return noteCancelled + by }
 
 const noteCancelled = "cancelled by "
 
-// CancelledBy returns who cancelled a tick with a note of [NoteCancelled]; ok reports whether the note is one.
+// CancelledBy returns who cancelled a tick with a note of [NoteCancelled]; ok reports whether the
+// note is one.
 func CancelledBy(note string) (by string, ok bool) {
 	if by, ok = strings.CutPrefix(note, noteCancelled); !ok {
 		return "", false
@@ -76,12 +78,14 @@ func CancelledBy(note string) (by string, ok bool) {
 	return by, true
 }
 
-// OfStore reports whether a note is one that only stores make: its tick was not settled by its holder.
+// OfStore reports whether a note is one that only stores make: its tick was not settled by its
+// holder.
 func OfStore(note string) bool {
 	return note == NoteExpired || note == NoteTooOld || strings.HasPrefix(note, noteCancelled)
 }
 
-// Validate returns every fault of c, joined; nil when there is none. Stores refuse a cancel that has any.
+// Validate returns every fault of c, joined; nil when there is none. Stores refuse a cancel that
+// has any.
 func (c Cancel) Validate() error {
 	f := faults{of: "cancel"}
 	f.check(ValidName(c.Name), "name", c.Name, NameRule)

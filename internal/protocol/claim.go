@@ -17,8 +17,8 @@ func ValidName(s string) bool { return naming.Valid(s) }
 // MaxTick is the greatest tick: integers up to it are exact everywhere.
 const MaxTick = 1<<53 - 1
 
-// Validate returns every fault of c, joined; nil when there is none. Stores refuse a claim that has any. The error matches
-// [ErrPermanent].
+// Validate returns every fault of c, joined; nil when there is none. Stores refuse a claim that has
+// any. The error matches [ErrPermanent].
 func (c Claim) Validate() error {
 	// The usual case costs no allocation: it is on the way of every claim.
 	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Tick >= 0 && c.Tick <= MaxTick &&

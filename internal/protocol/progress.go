@@ -5,16 +5,17 @@ import (
 	"fmt"
 )
 
-// ProgressKeeper is a [Store] that keeps, for each name, how far somebody has come with it: a small value that is changed
-// by compare-and-set. Notifications are made with it. No decision about ticks depends on it.
+// ProgressKeeper is a [Store] that keeps, for each name, how far somebody has come with it: a small
+// value that is changed by compare-and-set. Notifications are made with it. No decision about ticks
+// depends on it.
 type ProgressKeeper interface {
-	// Progress returns the values of names, in their order: at most MaxSummaries. The empty name is the value of the whole
-	// namespace.
+	// Progress returns the values of names, in their order: at most MaxSummaries. The empty name is
+	// the value of the whole namespace.
 	Progress(ctx context.Context, names []string) ([]Progress, error)
 
-	// SetProgress replaces the value of p.Name by p.Data, or removes it for no Data, provided that the present one is of the
-	// Version of p. It returns the present value, and whether that is the one of p: also when an earlier call has set it. An
-	// error means that the outcome is unknown.
+	// SetProgress replaces the value of p.Name by p.Data, or removes it for no Data, provided that the
+	// present one is of the Version of p. It returns the present value, and whether that is the one of
+	// p: also when an earlier call has set it. An error means that the outcome is unknown.
 	SetProgress(ctx context.Context, p Progress) (present Progress, done bool, err error)
 }
 
@@ -25,7 +26,8 @@ type Progress struct {
 	Version ProgressVersion
 }
 
-// ProgressVersion differs between any two values that a name has had. It is zero when there is none.
+// ProgressVersion differs between any two values that a name has had. It is zero when there is
+// none.
 type ProgressVersion struct {
 	Stamp int64
 	ID    string

@@ -24,7 +24,8 @@ func ValidOutcome(o Outcome) bool {
 	return true
 }
 
-// Validate returns every fault of g, joined; nil when there is none. Stores refuse to write back a grant with any.
+// Validate returns every fault of g, joined; nil when there is none. Stores refuse to write back a
+// grant with any.
 func (g Grant) Validate() error {
 	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Tick >= 0 && g.Tick <= MaxTick &&
 		g.Token > 0 && g.Token <= MaxTick && g.Attempt >= 1 && g.Takeovers >= 0 && g.TTL >= time.Millisecond &&
@@ -45,7 +46,8 @@ func (g Grant) Validate() error {
 	return errors.Join(f.all...)
 }
 
-// Validate returns every fault of p, joined; nil when there is none. Stores refuse a pass that has any.
+// Validate returns every fault of p, joined; nil when there is none. Stores refuse a pass that has
+// any.
 func (p Skip) Validate() error {
 	f := faults{of: "pass"}
 	f.check(ValidName(p.Name), "name", p.Name, NameRule)
@@ -57,7 +59,8 @@ func (p Skip) Validate() error {
 	return errors.Join(f.all...)
 }
 
-// Validate returns every fault of t, joined; nil when there is none. Stores refuse a trigger that has any.
+// Validate returns every fault of t, joined; nil when there is none. Stores refuse a trigger that
+// has any.
 func (t Trigger) Validate() error {
 	f := faults{of: "trigger"}
 	f.check(ValidName(t.Name), "name", t.Name, NameRule)
@@ -88,7 +91,8 @@ const (
 	maxBurst  = 1_000_000
 )
 
-// Validate returns every fault of p, joined; nil when there is none. Stores refuse a pause that has any.
+// Validate returns every fault of p, joined; nil when there is none. Stores refuse a pause that has
+// any.
 func (p Pause) Validate() error {
 	f := faults{of: "pause"}
 	f.check(ValidName(p.By), "by", p.By, NameRule)
@@ -107,14 +111,16 @@ func Cut(text string, most int) string {
 	return text[:most]
 }
 
-// Validate returns every fault of r, joined; nil when there is none. Stores refuse a resume that has any.
+// Validate returns every fault of r, joined; nil when there is none. Stores refuse a resume that
+// has any.
 func (r Resume) Validate() error {
 	f := faults{of: "resume"}
 	f.check(ValidName(r.By), "by", r.By, NameRule)
 	return errors.Join(f.all...)
 }
 
-// Validate returns every fault of s, joined; nil when there is none. Stores refuse a sync that has any.
+// Validate returns every fault of s, joined; nil when there is none. Stores refuse a sync that has
+// any.
 func (s Sync) Validate() error {
 	f := faults{of: "sync"}
 	f.check(ValidName(s.Name), "name", s.Name, NameRule)

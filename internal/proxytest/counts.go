@@ -20,14 +20,16 @@ func (p *Proxy) Connections() int {
 	return p.counts.connections
 }
 
-// Bytes returns how many bytes have come to the proxy in a direction, whether or not they were passed on.
+// Bytes returns how many bytes have come to the proxy in a direction, whether or not they were
+// passed on.
 func (p *Proxy) Bytes(d Direction) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts.bytes[d]
 }
 
-// Commands returns how many commands clients have sent, those in pipelines and those that never arrived included.
+// Commands returns how many commands clients have sent, those in pipelines and those that never
+// arrived included.
 func (p *Proxy) Commands() int {
 	total := 0
 	for _, n := range p.CommandsByName() {
@@ -43,8 +45,8 @@ func (p *Proxy) CommandsByName() map[string]int {
 	return maps.Clone(p.counts.commands)
 }
 
-// RoundTrips returns how often a client has sent something while it waited for no reply: a pipeline, sent at once,
-// counts as one.
+// RoundTrips returns how often a client has sent something while it waited for no reply: a
+// pipeline, sent at once, counts as one.
 func (p *Proxy) RoundTrips() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

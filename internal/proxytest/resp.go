@@ -79,15 +79,17 @@ func (s *commandScanner) endArgument() {
 	s.args--
 }
 
-// replyScanner finds where replies begin in the bytes a server sends, in RESP2 and RESP3, however they are cut.
+// replyScanner finds where replies begin in the bytes a server sends, in RESP2 and RESP3, however
+// they are cut.
 type replyScanner struct {
 	line  []byte // an incomplete line
 	parts int    // values of the reply under way that are still to come
 	body  int    // bytes of the value under way that are still to come, with the line end after it
 }
 
-// scan reads on in p and calls begin at the start of each reply; push is true for messages that answer no command. When
-// begin says stop, scan returns how many bytes of p come before that reply, otherwise all of them.
+// scan reads on in p and calls begin at the start of each reply; push is true for messages that
+// answer no command. When begin says stop, scan returns how many bytes of p come before that reply,
+// otherwise all of them.
 func (s *replyScanner) scan(p []byte, begin func(push bool) (stop bool)) int {
 	whole := len(p)
 	for len(p) > 0 {
@@ -127,7 +129,8 @@ func (s *replyScanner) scan(p []byte, begin func(push bool) (stop bool)) int {
 	return whole
 }
 
-// nextLine takes a line off p, together with what partial holds of it, or puts all of p into partial.
+// nextLine takes a line off p, together with what partial holds of it, or puts all of p into
+// partial.
 func nextLine(partial *[]byte, p []byte) (line string, rest []byte, ok bool) {
 	head, rest, ok := bytes.Cut(p, []byte("\n"))
 	*partial = append(*partial, head...)
@@ -139,7 +142,8 @@ func nextLine(partial *[]byte, p []byte) (line string, rest []byte, ok bool) {
 	return line, rest, true
 }
 
-// length reads the number after a line's type byte; nonsense, which the server will refuse, counts as 0.
+// length reads the number after a line's type byte; nonsense, which the server will refuse, counts
+// as 0.
 func length(line string) int {
 	const most = 1 << 30
 	if line == "" {

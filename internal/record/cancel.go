@@ -58,7 +58,8 @@ func (r *Record) cancelled(tick int64) (by string, ok bool) {
 	return "", false
 }
 
-// ended settles, on the store's own account, leases that ran out and have to end: cancelled or replaced ones.
+// ended settles, on the store's own account, leases that ran out and have to end: cancelled or
+// replaced ones.
 func (r *Record) ended(e Entry, at *Moment) (settled protocol.Settled, ok bool) {
 	if by, ok := r.cancelled(e.Tick); ok {
 		return r.over(e, protocol.OutcomeCancelled, protocol.NoteCancelled(by), at), true

@@ -19,8 +19,9 @@ type writer struct {
 	seen  texts
 }
 
-// baseOf is the number that the times and tokens of a record with this watermark are near to, most often: so they take
-// half the bytes. It is one from which every token differs by less than MaxInt64.
+// baseOf is the number that the times and tokens of a record with this watermark are near to, most
+// often: so they take half the bytes. It is one from which every token differs by less than
+// MaxInt64.
 func baseOf(watermark int64) int64 {
 	if watermark < 0 || watermark >= 1<<43 {
 		return 0
@@ -52,7 +53,8 @@ func (w *writer) text(s string) {
 	w.b = append(w.b, s...)
 }
 
-// texts are the strings that are written once, of which there are few: each is looked for among them.
+// texts are the strings that are written once, of which there are few: each is looked for among
+// them.
 type texts struct {
 	list [64]string
 	n    int

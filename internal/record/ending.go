@@ -25,7 +25,8 @@ func (r *Record) Renew(g protocol.Grant, at *Moment) error {
 	return nil
 }
 
-// Settle settles the tick of a valid grant with a valid outcome. wake reports whether someone may be waiting for that.
+// Settle settles the tick of a valid grant with a valid outcome. wake reports whether someone may
+// be waiting for that.
 func (r *Record) Settle(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
 	return r.end(g, outcome, at)
 }
@@ -60,8 +61,8 @@ func (r *Record) end(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wa
 	return wake, nil
 }
 
-// forgotten reports whether g, which is not open, may be missing only because the record was lost or went back in time.
-// other reports whether another grant of the tick is open.
+// forgotten reports whether g, which is not open, may be missing only because the record was lost
+// or went back in time. other reports whether another grant of the tick is open.
 func (r *Record) forgotten(g protocol.Grant, other bool) bool {
 	if other || g.Tick == 0 {
 		return g.Token > r.Token && !r.settledBy(g, "")
@@ -76,7 +77,8 @@ func (r *Record) forgotten(g protocol.Grant, other bool) bool {
 	return g.Tick > newest || r.Gap.has(g.Tick)
 }
 
-// current finds the open entry of g, and writes it back when it was forgotten; nil when g is not current.
+// current finds the open entry of g, and writes it back when it was forgotten; nil when g is not
+// current.
 func (r *Record) current(g protocol.Grant) *Entry {
 	i := r.find(g.Tick)
 	if i >= 0 && r.Open[i].Token == g.Token {

@@ -8,7 +8,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Journal is a name's notes for people, oldest first. It is plain data, as a [Record] is, and kept apart from that.
+// Journal is a name's notes for people, oldest first. It is plain data, as a [Record] is, and kept
+// apart from that.
 type Journal []protocol.JournalEntry
 
 // Append answers a valid call, for a journal that keeps most notes.

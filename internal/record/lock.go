@@ -8,7 +8,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Lock is the lock of a name: its holds, and the waiters in its queue. The zero value is held by nobody.
+// Lock is the lock of a name: its holds, and the waiters in its queue. The zero value is held by
+// nobody.
 type Lock struct {
 	Born    int64  // when the store began to remember it, in Unix us; every token that it has granted since is at least that
 	Token   int64  // of the last grant
@@ -19,7 +20,8 @@ type Lock struct {
 	Gone    []Gone  // the last few whose end a late request of theirs may ask about
 }
 
-// Hold is a grant that has not ended, though its lease may have run out: it keeps its permits until somebody needs them.
+// Hold is a grant that has not ended, though its lease may have run out: it keeps its permits until
+// somebody needs them.
 type Hold struct {
 	protocol.LockGrant
 	Since, Ends time.Time
@@ -65,7 +67,8 @@ func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, w
 		a.Status, a.Token, a.Remaining, a.Now = protocol.Granted, l.Token, c.TTL, at.now.UTC()
 		l.Holds = append(l.Holds, Hold{LockGrant: c.Grant(a), Since: at.now, Ends: at.now.Add(c.TTL)})
 		l.leave(me)
-		// Those at the head of the queue know; permits that counted as held until now may be enough for others.
+		// Those at the head of the queue know; permits that counted as held until now may be enough for
+		// others.
 		if len(a.Lost) > 0 || dropped || waits && ticket.Permits > c.Permits {
 			woken = l.nextRequests(at)
 		}
@@ -135,7 +138,8 @@ func (l *Lock) live(at *Moment) (permits int) {
 	return permits
 }
 
-// next is the hold whose lease is the next to run out, and of several at once the one whose holder and request come first.
+// next is the hold whose lease is the next to run out, and of several at once the one whose holder
+// and request come first.
 func (l *Lock) next(at *Moment) (next *Hold) {
 	for i := range l.Holds {
 		h := &l.Holds[i]

@@ -28,7 +28,8 @@ const (
 	mostLooked = 128 // how many in the queue are looked at
 )
 
-// nextRequests returns the requests that would be granted the lock if they claimed it now, in order.
+// nextRequests returns the requests that would be granted the lock if they claimed it now, in
+// order.
 func (l *Lock) nextRequests(at *Moment) (woken []string) {
 	if l.first(at) == nil {
 		return nil
@@ -51,8 +52,8 @@ func (l *Lock) nextRequests(at *Moment) (woken []string) {
 	return woken
 }
 
-// ahead returns how many permits the waiters before a place in the queue will take. It is blocked when one of them has
-// to wait: that one is granted the lock first.
+// ahead returns how many permits the waiters before a place in the queue will take. It is blocked
+// when one of them has to wait: that one is granted the lock first.
 func (l *Lock) ahead(place Place, at *Moment) (permits int, blocked bool) {
 	used := l.live(at)
 	for i, p := range l.Queue {

@@ -7,7 +7,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// keepLock is for how long a lock that nobody touches is kept at least. No place in its queue lasts longer.
+// keepLock is for how long a lock that nobody touches is kept at least. No place in its queue lasts
+// longer.
 const keepLock = 24 * time.Hour
 
 // Encode implements [State].

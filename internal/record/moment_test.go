@@ -34,8 +34,8 @@ func history(seed uint64) *record.Record {
 	return r
 }
 
-// Whenever the store's time is within the bounds and the leases assumed to have ended have, a claim has the same answer, but
-// for durations counted from the time.
+// Whenever the store's time is within the bounds and the leases assumed to have ended have, a claim
+// has the same answer, but for durations counted from the time.
 func TestClaimHoldsWithinItsMoment(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64Range(0, 1000).Draw(t, "seed")

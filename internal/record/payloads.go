@@ -1,7 +1,7 @@
 package record
 
-// payloads writes those of the open ticks, and the digests of the keys, at the end of a value: nothing when there are none. So
-// a summary need not read them.
+// payloads writes those of the open ticks, and the digests of the keys, at the end of a value:
+// nothing when there are none. So a summary need not read them.
 func (w *writer) payloads(r *Record) {
 	var open, keys []int
 	for i, e := range r.Open {

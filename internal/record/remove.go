@@ -6,8 +6,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Remove answers a valid removal. When it says [protocol.RecordRemoved], the record is the zero one, and a
-// store that keeps nothing else of the name drops it.
+// Remove answers a valid removal. When it says [protocol.RecordRemoved], the record is the zero
+// one, and a store that keeps nothing else of the name drops it.
 func (r *Record) Remove(q protocol.Remove, at *Moment) (protocol.Removed, error) {
 	if err := inBounds(q.Until, at); err != nil {
 		return protocol.Removed{}, err

@@ -46,12 +46,14 @@ func (r *Record) Repair(q protocol.Repair, at *Moment) (protocol.Repaired, error
 	return a, nil
 }
 
-// ahead reports whether something of the record lies in the future that only a clock which was wrong has put there.
+// ahead reports whether something of the record lies in the future that only a clock which was
+// wrong has put there.
 func (r *Record) ahead(at *Moment) bool {
 	return !at.reached(time.UnixMilli(max(r.Watermark, r.triggered()))) || !at.reached(r.Revised) || r.Paused != nil && !at.reached(r.Paused.Since)
 }
 
-// except makes exceptions of the ticks past a watermark that are open, or remembered as settled one by one.
+// except makes exceptions of the ticks past a watermark that are open, or remembered as settled one
+// by one.
 func (r *Record) except(watermark int64) {
 	list := slices.Clone(r.Exceptions)
 	for _, e := range r.Open {

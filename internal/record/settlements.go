@@ -12,7 +12,8 @@ type kind struct {
 
 func kindOf(s Settled) kind { return kind{s.Outcome, s.From != 0, s.Token != 0} }
 
-// kinds writes how many are settled, and their kinds, newest first: each with how often it comes in a row.
+// kinds writes how many are settled, and their kinds, newest first: each with how often it comes in
+// a row.
 func (w *writer) kinds(list []Settled) {
 	w.count(len(list))
 	for n := len(list); n > 0; {

@@ -11,11 +11,12 @@ import (
 
 // State is a [Record] or a [Lock], for a store that keeps a value and the ends of its leases.
 type State interface {
-	// Encode returns the value, without the ends of leases. The token stamp stands for whatever the change that writes the
-	// value is stamped with.
+	// Encode returns the value, without the ends of leases. The token stamp stands for whatever the
+	// change that writes the value is stamped with.
 	Encode(stamp int64) []byte
-	// Decode makes the state of a value that a change with this stamp has written; nil is that of the zero state. ends
-	// says when the lease with a token ends, the zero time when there is none. name is that of the record.
+	// Decode makes the state of a value that a change with this stamp has written; nil is that of the
+	// zero state. ends says when the lease with a token ends, the zero time when there is none. name
+	// is that of the record.
 	Decode(name string, data []byte, stamp int64, ends func(token int64) time.Time) error
 	// Leases are those that the state has.
 	Leases() []Lease
@@ -42,8 +43,8 @@ const (
 // scratches are what values are written into before their size is known.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
-// Encode implements [State]. Settled ticks are kept as far as the rules look at them, without the notes of holders. What a
-// summary shows comes first: see [Summarize].
+// Encode implements [State]. Settled ticks are kept as far as the rules look at them, without the
+// notes of holders. What a summary shows comes first: see [Summarize].
 func (r *Record) Encode(stamp int64) []byte {
 	recent := r.recent()
 	scratch := scratches.Get().(*[]byte)
@@ -176,7 +177,8 @@ func (r *Record) Leases() []Lease {
 	return leases
 }
 
-// Keep implements [State]: records of ticks are kept, while plain locks may have any number of names.
+// Keep implements [State]: records of ticks are kept, while plain locks may have any number of
+// names.
 func (r *Record) Keep() time.Duration {
 	if r.Known || r.Gap != (Gap{}) {
 		return 0

@@ -14,8 +14,9 @@ const SummarySize = 136
 // unread is a number of a settlement that was not read.
 const unread = -1
 
-// Summarize returns the summary of the record whose value begins with head: see [State] for stamp and ends. complete is
-// false when that is too short for it; then it has to be called with all of the value.
+// Summarize returns the summary of the record whose value begins with head: see [State] for stamp
+// and ends. complete is false when that is too short for it; then it has to be called with all of
+// the value.
 func Summarize(
 	name string, head []byte, stamp int64, ends func(token int64) time.Time, at *Moment,
 ) (s protocol.Summary, complete bool, err error) {

@@ -8,11 +8,13 @@ import (
 	"time"
 )
 
-// WithClock lets the test move the server's wall clock: see [Server.SetClock]. It needs a C compiler.
+// WithClock lets the test move the server's wall clock: see [Server.SetClock]. It needs a C
+// compiler.
 func WithClock() Option { return func(o *options) { o.clock = true } }
 
-// SetClock puts the wall clock of a server that was started with [WithClock] so far ahead of the machine's, from now on and
-// over restarts. Nothing else of the process is touched, as when somebody sets the clock of its machine.
+// SetClock puts the wall clock of a server that was started with [WithClock] so far ahead of the
+// machine's, from now on and over restarts. Nothing else of the process is touched, as when
+// somebody sets the clock of its machine.
 func (s *Server) SetClock(ahead time.Duration) {
 	s.t.Helper()
 	file, err := os.OpenFile(s.path(clockName), os.O_WRONLY, 0)
@@ -81,7 +83,8 @@ time_t time(time_t *t) {
 }
 `
 
-// buildShim makes what WithClock needs in the server's directory, and returns the environment that loads it.
+// buildShim makes what WithClock needs in the server's directory, and returns the environment that
+// loads it.
 func (s *Server) buildShim() []string {
 	s.t.Helper()
 	compiler := "cc"

@@ -22,8 +22,8 @@ type Cluster struct {
 	t testing.TB
 }
 
-// StartCluster starts a Cluster, each server with opts, and returns when all six agree. They take a master for lost after 1.5 s:
-// much less, and a busy machine loses masters that are well.
+// StartCluster starts a Cluster, each server with opts, and returns when all six agree. They take a
+// master for lost after 1.5 s: much less, and a busy machine loses masters that are well.
 func StartCluster(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
@@ -58,7 +58,8 @@ func (c *Cluster) CLI(args ...string) {
 	}
 }
 
-// Masters are the indices of the nodes, but for some, that take themselves for masters and keep slots.
+// Masters are the indices of the nodes, but for some, that take themselves for masters and keep
+// slots.
 func (c *Cluster) Masters(but ...int) (masters []int) {
 	for i, admin := range c.Admins {
 		if slices.Contains(but, i) {
@@ -106,7 +107,8 @@ func (c *Cluster) Settle() {
 	})
 }
 
-// FailOver does something to a master, waits for its replica to take its place, and returns the old master.
+// FailOver does something to a master, waits for its replica to take its place, and returns the old
+// master.
 func (c *Cluster) FailOver(do func(master *Server)) *Server {
 	c.t.Helper()
 	before := c.Masters()
@@ -115,7 +117,8 @@ func (c *Cluster) FailOver(do func(master *Server)) *Server {
 	return c.Nodes[before[0]]
 }
 
-// Reshard moves count slots from one master to another with redis-cli, which takes their keys with them one by one.
+// Reshard moves count slots from one master to another with redis-cli, which takes their keys with
+// them one by one.
 func (c *Cluster) Reshard(count int) {
 	c.t.Helper()
 	masters := c.Masters()

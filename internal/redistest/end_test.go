@@ -38,7 +38,8 @@ func TestServerEndsWithItsTest(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// startAndWait makes this test binary a process that starts a server, prints its address and waits to be killed.
+// startAndWait makes this test binary a process that starts a server, prints its address and waits
+// to be killed.
 const startAndWait = "REDISTEST_START_AND_WAIT"
 
 func TestServerEndsWithItsTestProcess(t *testing.T) {

@@ -10,10 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// WithReplicaOf makes the server a replica of another, from which it reads at once. The replica may then be promoted.
+// WithReplicaOf makes the server a replica of another, from which it reads at once. The replica may
+// then be promoted.
 func WithReplicaOf(master *Server) Option { return WithReplicaOfAddr(master.Addr()) }
 
-// WithReplicaOfAddr makes the server a replica of what listens there, such as a proxy in front of a server.
+// WithReplicaOfAddr makes the server a replica of what listens there, such as a proxy in front of a
+// server.
 func WithReplicaOfAddr(addr string) Option {
 	return func(o *options) {
 		WithConf("replicaof", strings.Split(addr, ":")...)(o)
@@ -21,8 +23,8 @@ func WithReplicaOfAddr(addr string) Option {
 	}
 }
 
-// StartSentinel starts a Sentinel that watches master by that name. It takes master for down when quorum Sentinels have
-// received nothing from it for downAfter, and then has a replica promoted.
+// StartSentinel starts a Sentinel that watches master by that name. It takes master for down when
+// quorum Sentinels have received nothing from it for downAfter, and then has a replica promoted.
 func StartSentinel(t testing.TB, name string, master *Server, quorum int, downAfter time.Duration, opts ...Option) *Server {
 	t.Helper()
 	return Start(t, func(o *options) {
@@ -50,8 +52,9 @@ type Watched struct {
 	t testing.TB
 }
 
-// StartWatched starts them, and returns when the Sentinels know each other and both replicas. They take the master for lost
-// after half a second. servers and sentinels are further options of the ones and the others.
+// StartWatched starts them, and returns when the Sentinels know each other and both replicas. They
+// take the master for lost after half a second. servers and sentinels are further options of the
+// ones and the others.
 func StartWatched(t testing.TB, servers, sentinels []Option) *Watched {
 	t.Helper()
 	master := Start(t, append([]Option{WithConf("repl-diskless-sync-delay", "0")}, servers...)...)
@@ -96,7 +99,8 @@ func (w *Watched) Master() *Server {
 	return w.Servers[net.JoinHostPort(addr[0], addr[1])]
 }
 
-// FailOver does something to the master and returns the old one and the new one when the Sentinels have agreed.
+// FailOver does something to the master and returns the old one and the new one when the Sentinels
+// have agreed.
 func (w *Watched) FailOver(do func(master *Server)) (before, after *Server) {
 	w.t.Helper()
 	before = w.Master()
@@ -108,8 +112,8 @@ func (w *Watched) FailOver(do func(master *Server)) (before, after *Server) {
 	return before, after
 }
 
-// Settle makes replicas of the masters that were replaced, and waits until the master has all replicas again. Sentinels
-// do that as well, but only after eight seconds.
+// Settle makes replicas of the masters that were replaced, and waits until the master has all
+// replicas again. Sentinels do that as well, but only after eight seconds.
 func (w *Watched) Settle() {
 	w.t.Helper()
 	admins := map[*Server]*redis.Client{}

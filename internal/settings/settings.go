@@ -1,4 +1,5 @@
-// Package settings has the types of the fields of a config.Config. The worker and package config share them.
+// Package settings has the types of the fields of a config.Config. The worker and package config
+// share them.
 package settings
 
 import (
@@ -28,8 +29,8 @@ type Redis struct {
 
 	// WaitReplicas is how many Redis replicas must have each write: 0 to 16, and 0 with Quorum.
 	WaitReplicas int
-	// FailoverGrace is for how long nothing new is granted after a failover: 0, or Lease.TTL to 25h, and
-	// 0 with Cluster and Quorum.
+	// FailoverGrace is for how long nothing new is granted after a failover: 0, or Lease.TTL to 25h,
+	// and 0 with Cluster and Quorum.
 	FailoverGrace time.Duration
 }
 
@@ -70,8 +71,8 @@ type Logging struct {
 	Format string // "text" or "json"
 }
 
-// Notify says which monitors are notified of a job's runs, by URLs that hold a credential, and when receivers are notified of its
-// condition.
+// Notify says which monitors are notified of a job's runs, by URLs that hold a credential, and when
+// receivers are notified of its condition.
 type Notify struct {
 	Healthchecks Secret // of a check of Healthchecks; empty for none
 	Sentry       Secret // of a cron monitor of Sentry; empty for none

@@ -2,7 +2,8 @@ package settings
 
 import "strings"
 
-// Store says where a fleet meets that has no Redis section: in a file, in this process, or at the Redis of its URL.
+// Store says where a fleet meets that has no Redis section: in a file, in this process, or at the
+// Redis of its URL.
 type Store struct {
 	URL Secret // sqlite:PATH, memory:, or one of redis, rediss and unix; empty where Redis is configured, or nothing
 }

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Variable is the environment variable that says by how much the wall clock is off, as 300ms or -1m.
+// Variable is the environment variable that says by how much the wall clock is off, as 300ms or
+// -1m.
 const Variable = "SOLOTICK_TEST_SKEW"
 
 // Overlay writes into dir what `go build -overlay` needs, and returns the overlay's path. In a

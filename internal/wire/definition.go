@@ -14,8 +14,8 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// PolicyOf returns the part of a job's definition that the job's record keeps. It binds every trigger of the job, also one
-// by a caller that does not know the definition.
+// PolicyOf returns the part of a job's definition that the job's record keeps. It binds every
+// trigger of the job, also one by a caller that does not know the definition.
 func PolicyOf(s jobs.Spec) protocol.Policy {
 	p := protocol.Policy{Beside: s.Overlap == jobs.Allow, NoTriggers: s.Leader, History: s.History}
 	if !s.Rate.IsZero() {
@@ -24,8 +24,8 @@ func PolicyOf(s jobs.Spec) protocol.Policy {
 	return p
 }
 
-// DefinitionsOf names the journal that holds the definitions of a job, a note for each revision: apart from its facts, which
-// come and go. The job's own name may be too long to add to.
+// DefinitionsOf names the journal that holds the definitions of a job, a note for each revision:
+// apart from its facts, which come and go. The job's own name may be too long to add to.
 func DefinitionsOf(job string) string {
 	sum := sha256.Sum256([]byte(job))
 	return "definitions." + hex.EncodeToString(sum[:6])
@@ -39,8 +39,8 @@ type definitionJSON struct {
 // maxField bounds the text of one field, in bytes.
 const maxField = 512
 
-// NoteDefinition keeps a job's definition for fleet.Describe, once for all replicas that have the same revision of it. Text
-// that is too long is cut.
+// NoteDefinition keeps a job's definition for fleet.Describe, once for all replicas that have the
+// same revision of it. Text that is too long is cut.
 func NoteDefinition(ctx context.Context, j protocol.Journal, job *jobs.Job) error {
 	w := definitionJSON{Job: job.Name(), Fields: job.Fields()}
 	var text []byte
@@ -68,8 +68,8 @@ func DefinitionFields(text []byte, job string) (fields map[string]string, ok boo
 	return d.Fields, ok
 }
 
-// ParseSchedule reads the jobs.Job.ScheduleText of a job of that name. The error names the fault, or says
-// that this machine does not know the time zone.
+// ParseSchedule reads the jobs.Job.ScheduleText of a job of that name. The error names the fault,
+// or says that this machine does not know the time zone.
 func ParseSchedule(job, text string) (*schedule.Schedule, error) {
 	name, spec, _ := strings.Cut(text, " ")
 	zone, err := time.LoadLocation(name)

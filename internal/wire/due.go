@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Due is when a tick of a job is to start, both in Unix ms. The jitter depends on nothing but the job and the tick: it is the
-// same everywhere.
+// Due is when a tick of a job is to start, both in Unix ms. The jitter depends on nothing but the
+// job and the tick: it is the same everywhere.
 func Due(job string, tick int64, jitter time.Duration) int64 {
 	most := jitter.Milliseconds()
 	if most <= 0 {

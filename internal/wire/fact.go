@@ -16,7 +16,8 @@ const (
 	FactHeld      = "held"
 )
 
-// What can be known of a tick that is neither open nor among the outcomes that the store keeps: fleet.Explanation says it.
+// What can be known of a tick that is neither open nor among the outcomes that the store keeps:
+// fleet.Explanation says it.
 const (
 	NotScheduled = "not_scheduled"
 	Future       = "future"

@@ -18,15 +18,17 @@ type Note struct {
 	By      string    // who cancelled the run; empty when nobody did
 	Error   string    // what the last run failed with: its first line and its last ones, 3 KiB at most
 
-	// How often the lease was renewed, and the least time that was left to its deadline at a renewal, in milliseconds; 0 when
-	// there was none.
+	// How often the lease was renewed, and the least time that was left to its deadline at a renewal,
+	// in milliseconds; 0 when there was none.
 	Renewals int
 	Margin   time.Duration
-	// Retried are runs by the same holder that failed before, oldest first; the newest that there is room for. Again is when
-	// the last run began, after the first of them had at Started; zero when none was retried.
+	// Retried are runs by the same holder that failed before, oldest first; the newest that there is
+	// room for. Again is when the last run began, after the first of them had at Started; zero when
+	// none was retried.
 	Retried []Run
 	Again   time.Time
-	// Before is the run of the holder from which the tick was taken over; nil when nobody had it before.
+	// Before is the run of the holder from which the tick was taken over; nil when nobody had it
+	// before.
 	Before *Run
 }
 
@@ -45,10 +47,12 @@ type noteJSON struct {
 	Before   *runNote  `json:"before,omitempty"`
 }
 
-// maxError bounds an error's text, in bytes. A note has room for that beside everything else: see [protocol.MaxNote].
+// maxError bounds an error's text, in bytes. A note has room for that beside everything else: see
+// [protocol.MaxNote].
 const maxError = 3 << 10
 
-// String writes n for [protocol.Grant] and [protocol.Skip]; the empty string when there is nothing to say.
+// String writes n for [protocol.Grant] and [protocol.Skip]; the empty string when there is nothing
+// to say.
 func (n Note) String() string { return n.Within(protocol.MaxNote) }
 
 // Within is String, in so many bytes at most: from 128 to [protocol.MaxNote].
@@ -116,7 +120,8 @@ func shortError(text string, most int) string {
 	return head + text[from:]
 }
 
-// ParseNote reads what String wrote, or one of the words that stores note on their own, which it takes as the reason.
+// ParseNote reads what String wrote, or one of the words that stores note on their own, which it
+// takes as the reason.
 func ParseNote(text string) Note {
 	if by, ok := protocol.CancelledBy(text); ok {
 		return Note{Reason: ReasonCancelled, By: by}

@@ -7,8 +7,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Run is a run of a tick that a [Note] keeps, besides the last one. Replica and Token are empty of those by the holder who
-// settles the tick.
+// Run is a run of a tick that a [Note] keeps, besides the last one. Replica and Token are empty of
+// those by the holder who settles the tick.
 type Run struct {
 	Attempt        int
 	Replica        string
@@ -25,13 +25,15 @@ const (
 	RunExpired  = "expired"
 )
 
-// MaxRetried is how many runs that were retried a history keeps of a tick, at most: the newest ones.
+// MaxRetried is how many runs that were retried a history keeps of a tick, at most: the newest
+// ones.
 const MaxRetried = 8
 
 // maxRunError bounds the error of a run, in bytes.
 const maxRunError = 100
 
-// runNote is a run as it is written. Those of the one who settles the tick have neither replica nor token.
+// runNote is a run as it is written. Those of the one who settles the tick have neither replica nor
+// token.
 type runNote struct {
 	Attempt int    `json:"n"`
 	Started int64  `json:"at,omitempty"` // Unix ms

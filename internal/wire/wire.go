@@ -19,7 +19,8 @@ const (
 	Cancelled = protocol.OutcomeCancelled  // somebody has ended it
 )
 
-// The reasons why ticks are settled without a run, in a word. docs/policies.md lists them for users.
+// The reasons why ticks are settled without a run, in a word. docs/policies.md lists them for
+// users.
 const (
 	ReasonOverlap   = protocol.NoteOverlap // an earlier tick was still running
 	ReasonOpen      = protocol.NoteOpen    // protocol.MaxOpen ticks of the job were open
@@ -41,8 +42,9 @@ const (
 // MissedHeartbeats is how many heartbeats a replica may miss before it counts as gone.
 const MissedHeartbeats = 3
 
-// HeartbeatInterval is the time between two heartbeats of a replica whose leases last for ttl. Others learn that it is
-// gone about when they may take its ticks over; the bounds keep the heartbeats of large fleets cheap.
+// HeartbeatInterval is the time between two heartbeats of a replica whose leases last for ttl.
+// Others learn that it is gone about when they may take its ticks over; the bounds keep the
+// heartbeats of large fleets cheap.
 func HeartbeatInterval(ttl time.Duration) time.Duration {
 	return min(max(ttl/2, 500*time.Millisecond), 5*time.Second)
 }
@@ -54,7 +56,8 @@ const (
 	DefaultWindow = 24 * time.Hour
 )
 
-// Words makes words of an outcome, a verdict or a reason, which have underscores in place of spaces.
+// Words makes words of an outcome, a verdict or a reason, which have underscores in place of
+// spaces.
 func Words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
 // What an act of somebody was asked for by.

@@ -12,7 +12,8 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// The main of a service whose job is a command: the service is started again as the supervisor of its commands.
+// The main of a service whose job is a command: the service is started again as the supervisor of
+// its commands.
 func Example() { //nolint:testableexamples // runs until it is stopped
 	if len(os.Args) == 2 && os.Args[1] == "supervise-commands" {
 		os.Exit(exec.SupervisorMain())

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The reasons of an [ExitError]. All but reasonSupervisorLost come from the supervisor, as protocol.Reason has them.
+// The reasons of an [ExitError]. All but reasonSupervisorLost come from the supervisor, as
+// protocol.Reason has them.
 const (
 	reasonExit           = "exit"
 	reasonNotStarted     = "not_started"

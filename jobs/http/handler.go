@@ -129,7 +129,8 @@ func (c Call) request(ctx context.Context, run jobs.Run) (*nethttp.Request, erro
 	return request, nil
 }
 
-// takesBody reports whether a payload is the body of the request: the method has one, and the job names none.
+// takesBody reports whether a payload is the body of the request: the method has one, and the job
+// names none.
 func (c Call) takesBody() bool {
 	switch c.Method {
 	case nethttp.MethodPost, nethttp.MethodPut, nethttp.MethodPatch:

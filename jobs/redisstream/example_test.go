@@ -10,7 +10,8 @@ import (
 	"github.com/solotick/solotick/jobs/redisstream"
 )
 
-// A job that adds an entry to the stream reports at each tick, once. Consumers of the stream do the work.
+// A job that adds an entry to the stream reports at each tick, once. Consumers of the stream do the
+// work.
 func ExampleNew() { //nolint:testableexamples // needs a Redis
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true})
 	handler, err := redisstream.New(client, redisstream.Stream{Name: "reports", MaxLen: 10_000, Fields: map[string]string{"kind": "nightly"}})

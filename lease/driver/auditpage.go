@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// auditPlace is a place in the audit log: before the entry of a part that has this number, from 0 for the oldest. What
-// is appended later, or dropped, does not move it.
+// auditPlace is a place in the audit log: before the entry of a part that has this number, from 0
+// for the oldest. What is appended later, or dropped, does not move it.
 type auditPlace struct{ part, entry int }
 
 // everything of a part lies before this entry.
@@ -60,7 +60,8 @@ func (s *Session) Audit(ctx context.Context, cursor string, n int) (page protoco
 	return page, nil
 }
 
-// auditParts returns the entries of the parts of the log from one down to another, each newest first.
+// auditParts returns the entries of the parts of the log from one down to another, each newest
+// first.
 func (s *Session) auditParts(ctx context.Context, from, to int) (lists [][]Entry, err error) {
 	var ops []Op
 	for part := from; part >= to; part-- {

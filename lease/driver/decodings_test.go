@@ -14,7 +14,8 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// requireDecodedAfresh requires each record that s keeps decoded to be what its value is decoded to.
+// requireDecodedAfresh requires each record that s keeps decoded to be what its value is decoded
+// to.
 func requireDecodedAfresh(t *testing.T, s *driver.Session) (kept int) {
 	t.Helper()
 	noLease := func(int64) time.Time { return time.Time{} }

@@ -45,7 +45,8 @@ func (s *Session) decodeTo(state record.State, key string, res Result) error {
 	return nil
 }
 
-// history returns the list of a record, and then the ticks that only the record itself remembers; oldest first.
+// history returns the list of a record, and then the ticks that only the record itself remembers;
+// oldest first.
 func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error) {
 	all := make([]protocol.Settled, 0, len(list)+len(recent))
 	for _, e := range slices.Backward(list) {

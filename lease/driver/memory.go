@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Memory is a [Store] in this process. The zero value is ready for use; its clock is the process's, unless Step moves it.
+// Memory is a [Store] in this process. The zero value is ready for use; its clock is the process's,
+// unless Step moves it.
 type Memory struct {
 	mu     sync.Mutex
 	items  map[string]*Item

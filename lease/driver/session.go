@@ -14,7 +14,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Session is a lease.Store over a [Store], with all the abilities that follow from one. It is safe for concurrent use.
+// Session is a lease.Store over a [Store], with all the abilities that follow from one. It is safe
+// for concurrent use.
 //
 // The zero value is over a [Memory] of its own, in the namespace "default".
 type Session struct {
@@ -31,8 +32,8 @@ type Session struct {
 	count   atomic.Uint64
 }
 
-// NewSession makes a session over a store, in which the namespace is the caller's. The namespace matches the pattern of a
-// name.
+// NewSession makes a session over a store, in which the namespace is the caller's. The namespace
+// matches the pattern of a name.
 func NewSession(store Store, namespace string) (*Session, error) {
 	if !protocol.ValidName(namespace) {
 		return nil, fmt.Errorf("namespace %q %s", namespace, protocol.NameRule)

@@ -62,7 +62,8 @@ func requireUnknown(t *testing.T, s *driver.Session, c protocol.Claim) {
 	require.Equal(t, protocol.Unknown, a.Status)
 }
 
-// TestClaimAfterStoreWentBackWaitsForOthers: what the claimer knows is brought back, and another one knows more.
+// TestClaimAfterStoreWentBackWaitsForOthers: what the claimer knows is brought back, and another
+// one knows more.
 func TestClaimAfterStoreWentBackWaitsForOthers(t *testing.T) {
 	m, b, g := running(t)
 	goBack := m.Snapshot()

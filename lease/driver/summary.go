@@ -23,7 +23,8 @@ func (s *Session) Names(ctx context.Context, cursor string, count int) (names []
 	return names, next, nil
 }
 
-// Summarize implements [protocol.Summarizer]. It reads the beginnings of values, and the few whole of which that is not enough.
+// Summarize implements [protocol.Summarizer]. It reads the beginnings of values, and the few whole
+// of which that is not enough.
 func (s *Session) Summarize(ctx context.Context, names []string) ([]protocol.Summary, error) {
 	if err := protocol.CheckNames(names); err != nil {
 		return nil, err
@@ -43,8 +44,8 @@ func (s *Session) Summarize(ctx context.Context, names []string) ([]protocol.Sum
 	return list, nil
 }
 
-// summarize fills in the summaries of the names at these places from so many of the first bytes of their values; 0: from all. It
-// returns the places of those of which that is not enough.
+// summarize fills in the summaries of the names at these places from so many of the first bytes of
+// their values; 0: from all. It returns the places of those of which that is not enough.
 func (s *Session) summarize(ctx context.Context, names []string, places []int, size int, list []protocol.Summary) (rest []int, err error) {
 	ops := make([]Op, len(places))
 	for i, place := range places {
@@ -75,7 +76,8 @@ func (s *Session) summarize(ctx context.Context, names []string, places []int, s
 	return rest, nil
 }
 
-// endOf returns when a lease on a part of the value ends; the zero time when there is none with that token.
+// endOf returns when a lease on a part of the value ends; the zero time when there is none with
+// that token.
 func (v *Value) endOf(token int64) time.Time {
 	for _, l := range v.Leases {
 		if l.Token == token {

@@ -24,8 +24,8 @@ func (f *fixture) audit(request, text string) {
 	f.ok("AppendAudit", f.auditLog().AppendAudit(f.ctx, request, []byte(text)))
 }
 
-// audited reads the whole log in pages of n entries, and returns the requests that this case has made: the log is that of
-// the namespace.
+// audited reads the whole log in pages of n entries, and returns the requests that this case has
+// made: the log is that of the namespace.
 func (f *fixture) audited(n int) (requests []string) {
 	f.Helper()
 	cursor := ""

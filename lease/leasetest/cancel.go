@@ -83,7 +83,8 @@ func cancelledHolderEndsAsItLikes(f *fixture) {
 	f.ask(protocol.Decided, f.of(101, "b"))
 }
 
-// cancelling returns a grant of 100 that was cancelled while it was held, and whose lease has run out.
+// cancelling returns a grant of 100 that was cancelled while it was held, and whose lease has run
+// out.
 func (f *fixture) cancelling(changes ...change) (g protocol.Grant) {
 	f.Helper()
 	for d := 4 * f.ttl; d <= long; d *= 2 { // however slow the machine

@@ -184,7 +184,8 @@ func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 	}
 }
 
-// A claimer's newer watermark shows that the record has lost writes; the holders of lost ticks may still come.
+// A claimer's newer watermark shows that the record has lost writes; the holders of lost ticks may
+// still come.
 func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 	first, second := f.grant(100, "a"), f.grant(101, "a")
 	f.forgetAll()

@@ -52,7 +52,8 @@ func lockShowsHoldsAndLine(f *fixture) {
 		f.equal("waiter", w, protocol.Waiter{Holder: want.Holder, Request: want.Request, Permits: want.Permits})
 	}
 
-	// A hold that has run out is shown until somebody needs its permits; a waiter whose TTL has passed is not.
+	// A hold that has run out is shown until somebody needs its permits; a waiter whose TTL has passed
+	// is not.
 	one.TTL, two.TTL = f.ttl, f.ttl
 	f.ok("Renew", errors.Join(l.RenewLocks(f.ctx, []protocol.LockGrant{one, two})...))
 	w1.WaiterTTL = f.ttl
@@ -174,7 +175,8 @@ func manyLocksAtOnce(f *fixture) {
 	}
 }
 
-// contend lets many claim, wait, hold and give back at the same time, and wants never more than the limit to be held.
+// contend lets many claim, wait, hold and give back at the same time, and wants never more than the
+// limit to be held.
 func (f *fixture) contend(limit int, turn protocol.Order) {
 	f.Helper()
 	const clients, rounds = 16, 4

@@ -80,7 +80,8 @@ func membersSayOnlySoMuch(f *fixture) {
 	f.equal("what it says", f.members(), []string{"a=" + string(most)})
 }
 
-// announced wants that the member was announced between two looks at the store's clock, or that of one of its servers.
+// announced wants that the member was announced between two looks at the store's clock, or that of
+// one of its servers.
 func (f *fixture) announced(m protocol.Member, after, before time.Time) {
 	f.Helper()
 	if m.LastHeartbeat.Before(after.Add(-f.ttl)) || m.LastHeartbeat.After(before.Add(f.ttl)) {

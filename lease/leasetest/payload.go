@@ -8,7 +8,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// text is a payload with what a medium could trip over: quotes, line breaks, and characters of several bytes.
+// text is a payload with what a medium could trip over: quotes, line breaks, and characters of
+// several bytes.
 const text = "{\"tenant\": \"Åsa's\"}\r\n\t%s $1 \\ 日本"
 
 func (f *fixture) payloadOf(g protocol.Grant, want string) {

@@ -51,7 +51,8 @@ func replacedHolderEndsAsItLikes(f *fixture) {
 	f.settledToo(f.ask(protocol.Granted, c), replacedOf(next))
 }
 
-// replacing lets c, of 101, wait to replace the grant it returns, of 100, until the lease has run out.
+// replacing lets c, of 101, wait to replace the grant it returns, of 100, until the lease has run
+// out.
 func (f *fixture) replacing() (g protocol.Grant, c protocol.Claim) {
 	f.Helper()
 	for d := 4 * f.ttl; d <= long; d *= 2 { // however slow the machine

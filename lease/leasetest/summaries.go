@@ -26,7 +26,8 @@ func (f *fixture) summarize(names ...string) []protocol.Summary {
 	return list
 }
 
-// summaryIsThatOfTheRecord wants the summary of the fixture's record to be what Inspect shows, and returns it.
+// summaryIsThatOfTheRecord wants the summary of the fixture's record to be what Inspect shows, and
+// returns it.
 func (f *fixture) summaryIsThatOfTheRecord() protocol.Summary {
 	f.Helper()
 	_, inspector := f.summarizer()

@@ -7,7 +7,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// trigger triggers, with a request of its own if t has none, and wants an answer of the given status.
+// trigger triggers, with a request of its own if t has none, and wants an answer of the given
+// status.
 func (f *fixture) trigger(want protocol.TriggerStatus, t protocol.Trigger) protocol.Triggered {
 	f.Helper()
 	a, err := f.controller().Trigger(f.ctx, f.filled(t))

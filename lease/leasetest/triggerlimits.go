@@ -87,8 +87,8 @@ func triggersAreLimitedExactly(f *fixture) {
 		f.equal("tick", a.Tick, int64(0))
 		f.equal("limit", a.Limit, protocol.LimitRate)
 		f.equal("policy", a.Policy, p)
-		// It may come when every has passed since the first. A store that estimates its clock is off by about a round trip, which
-		// takes long on a busy machine.
+		// It may come when every has passed since the first. A store that estimates its clock is off by
+		// about a round trip, which takes long on a busy machine.
 		const off = time.Second
 		f.between("when the next may come", asked.Add(a.Wait).Sub(before.Add(every)), -f.now().Sub(asked)-off, after.Sub(before)+off)
 	}

@@ -11,7 +11,8 @@ import (
 
 type subscriber func(message []byte)
 
-// Publish implements [protocol.Publisher]. The subscribers have received the message when it returns.
+// Publish implements [protocol.Publisher]. The subscribers have received the message when it
+// returns.
 func (s *Store) Publish(ctx context.Context, message []byte) error {
 	if err := cmp.Or(protocol.CheckMessage(message), context.Cause(ctx)); err != nil {
 		return err

@@ -11,9 +11,10 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a lease.Store in memory, with every ability that a store can have: a [driver.Session] over a [driver.Memory].
-// The zero value is ready for use, in the namespace "default"; see [New] for one with a name. It is safe for concurrent use,
-// and its clock is the process's, unless [Store.Step] moves it.
+// Store is a lease.Store in memory, with every ability that a store can have: a [driver.Session]
+// over a [driver.Memory]. The zero value is ready for use, in the namespace "default"; see [New]
+// for one with a name. It is safe for concurrent use, and its clock is the process's, unless
+// [Store.Step] moves it.
 type Store struct {
 	driver.Session
 	namespace string // "" is protocol.DefaultNamespace
@@ -24,8 +25,8 @@ type Store struct {
 	subscribers map[*subscriber]struct{}
 }
 
-// New makes a store whose fleet has a name: it is part of every tick's identity. It matches the pattern of a name. What is
-// in one Store no other Store sees, whatever their namespaces.
+// New makes a store whose fleet has a name: it is part of every tick's identity. It matches the
+// pattern of a name. What is in one Store no other Store sees, whatever their namespaces.
 func New(namespace string) (*Store, error) {
 	if !protocol.ValidName(namespace) {
 		return nil, fmt.Errorf("memlease: namespace %q %s", namespace, protocol.NameRule)
@@ -44,5 +45,6 @@ func (s *Store) Forget() {
 	s.Memory().Forget()
 }
 
-// Step moves the store's clock by d against the process's, as somebody who sets the clock of a Redis server's machine does.
+// Step moves the store's clock by d against the process's, as somebody who sets the clock of a
+// Redis server's machine does.
 func (s *Store) Step(d time.Duration) { s.Memory().Step(d) }

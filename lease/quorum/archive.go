@@ -61,7 +61,8 @@ func (c *copies) leaveOut(key string, it *item) {
 	}
 }
 
-// archive copies the list of an item, of which so many entries are to be kept. If that fails, a later change does it.
+// archive copies the list of an item, of which so many entries are to be kept. If that fails, a
+// later change does it.
 func (v *values) archive(ctx context.Context, key string, it *item, most int) {
 	end := it.Moved + len(it.List)
 	copying := request{key: archivePrefix + key, changes: true, apply: func(at reading) (outcome, error) {
@@ -93,7 +94,8 @@ func (v *values) archive(ctx context.Context, key string, it *item, most int) {
 	}
 }
 
-// readArchive adds the older entries to a list that was read. The item was read before: what has gone from there is here.
+// readArchive adds the older entries to a list that was read. The item was read before: what has
+// gone from there is here.
 func (v *values) readArchive(ctx context.Context, op driver.Op, res *driver.Result) {
 	var kept archive
 	reading := request{key: archivePrefix + op.Key, apply: func(at reading) (outcome, error) {

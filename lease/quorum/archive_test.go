@@ -95,7 +95,8 @@ func TestFullNodesLoseNoEntry(t *testing.T) {
 	})
 }
 
-// entryID is the ID of an entry of [appendOf] in a register's value, which has random digits besides.
+// entryID is the ID of an entry of [appendOf] in a register's value, which has random digits
+// besides.
 const entryID = `"e\d+"`
 
 func TestRemovedKeyLeavesNoEntryBehind(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Each pair is a claim of a new tick and its settlement, on three servers, by many goroutines at once, each with a
-// name of its own.
+// Each pair is a claim of a new tick and its settlement, on three servers, by many goroutines at
+// once, each with a name of its own.
 func BenchmarkClaimSettle(b *testing.B) {
 	for _, goroutines := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("goroutines=", goroutines), func(b *testing.B) {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answer has a node whose clock is so far from ours answer, after a round trip that took so long there and back.
+// answer has a node whose clock is so far from ours answer, after a round trip that took so long
+// there and back.
 func (c *clock) answer(node int, apart, there, back time.Duration) {
 	sent := c.local()
 	time.Sleep(there)
@@ -75,8 +76,8 @@ func TestLateAnswerUndoesNoStep(t *testing.T) {
 	})
 }
 
-// The estimate is never ahead of the node, nor behind it by more than the way back of its best answer, unless its clock steps:
-// what an answer proves is believed.
+// The estimate is never ahead of the node, nor behind it by more than the way back of its best
+// answer, unless its clock steps: what an answer proves is believed.
 func TestOffsetHoldsWhatAnswersProve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(1)

@@ -17,8 +17,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// TestOneWrongClockOfThreeMovesNoTick has one node, the fastest to answer, far from the two others, from the beginning or from
-// some time on; and one of the others away for a while.
+// TestOneWrongClockOfThreeMovesNoTick has one node, the fastest to answer, far from the two others,
+// from the beginning or from some time on; and one of the others away for a while.
 func TestOneWrongClockOfThreeMovesNoTick(t *testing.T) {
 	for name, apart := range map[string]time.Duration{
 		"2s behind": -2 * time.Second, "20s behind": -20 * time.Second, "1h behind": -time.Hour, "1h ahead": time.Hour,
@@ -104,8 +104,8 @@ func runsOf(t *testing.T, list []*fakeNode, during func(began time.Time)) *fleet
 	return r
 }
 
-// TestLeaseLastsItsTTLWhateverTheMedian has two stores see other medians, four minutes apart: one has had no answer of the
-// node in the middle.
+// TestLeaseLastsItsTTLWhateverTheMedian has two stores see other medians, four minutes apart: one
+// has had no answer of the node in the middle.
 func TestLeaseLastsItsTTLWhateverTheMedian(t *testing.T) {
 	const ttl = 10 * time.Second
 	synctest.Test(t, func(t *testing.T) {

@@ -65,7 +65,8 @@ func newFakeNodes(n int) (list []*fakeNode) {
 	return list
 }
 
-// openFake makes a store over nodes in memory, whose namespace counts as unused, and closes it with the test.
+// openFake makes a store over nodes in memory, whose namespace counts as unused, and closes it with
+// the test.
 func openFake(t testing.TB, list []*fakeNode, opts ...quorum.Option) *quorum.Store {
 	t.Helper()
 	nodes := make([]quorum.Node, len(list))

@@ -8,7 +8,8 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// item is the value of a key's register. Its list has the newest entries; see [archive] for the others.
+// item is the value of a key's register. Its list has the newest entries; see [archive] for the
+// others.
 type item struct {
 	driver.Item
 	Keep  time.Duration `json:",omitzero"` // for how long it is kept when nobody touches it; 0 for ever

@@ -42,8 +42,8 @@ func locked(t testing.TB, s protocol.Locker, c protocol.LockClaim) protocol.Lock
 	return c.Grant(lockClaimed(t, s, protocol.Granted, c))
 }
 
-// A holder whose clock is slower than the nodes' still has its TTL: others are granted the lock a drift later, and Left
-// says so.
+// A holder whose clock is slower than the nodes' still has its TTL: others are granted the lock a
+// drift later, and Left says so.
 func TestLockIsKeptForItsDrift(t *testing.T) {
 	const ttl, drift = 20 * time.Second, 202 * time.Millisecond
 	outlasts := func(t *testing.T, s protocol.Locker, other func() protocol.LockClaim) protocol.LockAnswer {
@@ -73,8 +73,8 @@ func TestLockIsKeptForItsDrift(t *testing.T) {
 	})
 }
 
-// Leases and places in the queue last as long as they should whichever of the nodes answer, though their clocks are
-// minutes apart.
+// Leases and places in the queue last as long as they should whichever of the nodes answer, though
+// their clocks are minutes apart.
 func TestLocksLastTheirTTLThoughClocksDiffer(t *testing.T) {
 	const ttl, drift = 10 * time.Second, 102 * time.Millisecond
 	for gone := range 3 {
@@ -119,8 +119,8 @@ func TestLocksLastTheirTTLThoughClocksDiffer(t *testing.T) {
 	}
 }
 
-// A node that is quick to promise, and whose answer is slow, takes the spans of a value from those that were asked later: it has not
-// measured them, and must not shorten them.
+// A node that is quick to promise, and whose answer is slow, takes the spans of a value from those
+// that were asked later: it has not measured them, and must not shorten them.
 func TestSlowAnswersDoNotShortenLeases(t *testing.T) {
 	const ttl = 20 * time.Second
 	synctest.Test(t, func(t *testing.T) {

@@ -28,8 +28,8 @@ func BenchmarkMutex(b *testing.B) {
 	}
 }
 
-// A fair mutex goes to and fro between two processes, each of which waits for it while the other has it: from one grant to
-// the next.
+// A fair mutex goes to and fro between two processes, each of which waits for it while the other
+// has it: from one grant to the next.
 func BenchmarkHandOver(b *testing.B) {
 	servers := startServers(b, 3)
 	granted := make(chan *lock.Hold)

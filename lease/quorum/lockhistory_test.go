@@ -21,8 +21,9 @@ import (
 
 const lockTerm = 2 * time.Second
 
-// Clients of different stores contend for a lock while requests and replies are lost, come late and twice, nodes' clocks are
-// apart and run nearly a hundredth too fast, and nodes forget everything, one at a time.
+// Clients of different stores contend for a lock while requests and replies are lost, come late and
+// twice, nodes' clocks are apart and run nearly a hundredth too fast, and nodes forget everything,
+// one at a time.
 func TestHistoriesAreThoseOfALock(t *testing.T) {
 	seeds := []uint64{}
 	if text := os.Getenv(seedVariable); text != "" {
@@ -100,8 +101,8 @@ func (h *lockHistory) play(t *testing.T) {
 	faults.Wait()
 }
 
-// mishap draws what happens to one call of a node. Most calls are quick, so that the next claim comes right after a
-// lease.
+// mishap draws what happens to one call of a node. Most calls are quick, so that the next claim
+// comes right after a lease.
 func (h *lockHistory) mishap() fault {
 	if h.chance(15) {
 		return h.fault()
@@ -109,7 +110,8 @@ func (h *lockHistory) mishap() fault {
 	return fault{before: time.Duration(1+h.intN(500)) * time.Microsecond, after: time.Duration(1+h.intN(500)) * time.Microsecond}
 }
 
-// contend asks for the lock until it is granted, holds it for a while, and gives it back or lets it run out.
+// contend asks for the lock until it is granted, holds it for a while, and gives it back or lets it
+// run out.
 func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 	c := lockOf("l", holder, 1+h.intN(h.limit), h.limit, lockTerm)
 	if h.chance(60) {

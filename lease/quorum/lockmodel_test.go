@@ -19,7 +19,8 @@ type permits struct {
 	token       int64 // the highest of any grant
 }
 
-// aLock says what may happen to a lock: never are more permits held than there are, and tokens rise.
+// aLock says what may happen to a lock: never are more permits held than there are, and tokens
+// rise.
 func aLock(limit int) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return permits{limit: limit} },

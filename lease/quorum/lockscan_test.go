@@ -81,7 +81,8 @@ func TestLocksListsAllThoughAMinorityIsGone(t *testing.T) {
 	}
 }
 
-// A node that is emptied, or goes, while it is being asked is passed over, and one that hangs as well.
+// A node that is emptied, or goes, while it is being asked is passed over, and one that hangs as
+// well.
 func TestLocksListsAllThoughANodeForgets(t *testing.T) {
 	for name, happens := range map[string]func(*fakeNode){
 		"emptied": (*fakeNode).empty,
@@ -124,8 +125,8 @@ func TestNodeThatWasEmptiedDoesNotListLocks(t *testing.T) {
 	})
 }
 
-// A node that was restarted, and counts again, has its keys in another order: it cannot go on where it was, and without it
-// the others are too few.
+// A node that was restarted, and counts again, has its keys in another order: it cannot go on where
+// it was, and without it the others are too few.
 func TestCursorOfARestartedNodeIsWorthNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)

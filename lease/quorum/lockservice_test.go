@@ -15,8 +15,9 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// Three processes share locks while one node dies and comes back empty, and then another hangs: no more hold them than may,
-// tokens rise, no holder loses its lock, and no waiter waits for longer than before.
+// Three processes share locks while one node dies and comes back empty, and then another hangs: no
+// more hold them than may, tokens rise, no holder loses its lock, and no waiter waits for longer
+// than before.
 func TestLocksGoOnWhileNodesDie(t *testing.T) {
 	for name, kind := range map[string]struct {
 		limit int

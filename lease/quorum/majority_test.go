@@ -17,7 +17,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// Two of three gone: the error says how many have answered, soon; and pending calls go on when one is back.
+// Two of three gone: the error says how many have answered, soon; and pending calls go on when one
+// is back.
 func TestCallsFailWithoutAMajority(t *testing.T) {
 	for name, gone := range map[string]func(n *fakeNode, yes bool){
 		"refuses": (*fakeNode).set, "hangs": (*fakeNode).hang,
@@ -68,7 +69,8 @@ func TestNodeThatHangsIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// Renewing and syncing many takes as many rounds as of one, up to the size of a batch; to lose a claim takes one.
+// Renewing and syncing many takes as many rounds as of one, up to the size of a batch; to lose a
+// claim takes one.
 func TestRoundsAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
@@ -109,7 +111,8 @@ func TestRoundsAreFew(t *testing.T) {
 	})
 }
 
-// Many stores that contend for the same tick, over slow networks: one wins, and nobody has to give up.
+// Many stores that contend for the same tick, over slow networks: one wins, and nobody has to give
+// up.
 func TestContendersGetThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(5)

@@ -28,7 +28,8 @@ func newRedisNode(t testing.TB, srv *redistest.Server) *redislease.Node {
 	return n
 }
 
-// The script does what the node in memory does, which all other tests rely on, for any sequence of operations.
+// The script does what the node in memory does, which all other tests rely on, for any sequence of
+// operations.
 func TestRedisNodeIsLikeTheOneInMemory(t *testing.T) {
 	srv := redistest.Start(t)
 	actual, fake := newRedisNode(t, srv), newFakeNodes(1)[0]
@@ -113,7 +114,8 @@ func TestRedisNodeListsKeysAsMemoryNode(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A value is as old as the promise of its ballot: it was made at that time. One that nobody promised is new.
+// A value is as old as the promise of its ballot: it was made at that time. One that nobody
+// promised is new.
 func TestAgeCountsFromThePromise(t *testing.T) {
 	n := newRedisNode(t, redistest.Start(t))
 	do := func(op quorumnode.Op) quorumnode.Reply {

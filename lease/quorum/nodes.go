@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/internal/quorumnode"
 )
 
-// nodes asks all nodes and waits for a majority of those that count. A node counts when it has remembered everything for
-// a quarantine.
+// nodes asks all nodes and waits for a majority of those that count. A node counts when it has
+// remembered everything for a quarantine.
 type nodes struct {
 	list       []Node
 	timeout    time.Duration // of one call of a node
@@ -55,8 +55,8 @@ func (n *nodes) close() {
 	n.sent.Wait()
 }
 
-// call runs f in a goroutine, for all nodes at once. What f does is not bound to the caller's context: every node shall
-// get what a majority got.
+// call runs f in a goroutine, for all nodes at once. What f does is not bound to the caller's
+// context: every node shall get what a majority got.
 func (n *nodes) call(f func(ctx context.Context, i int)) error {
 	for i := range n.list {
 		if err := n.callOne(i, f); err != nil {
@@ -201,8 +201,9 @@ func (n *nodes) shortage(counted, others []answer, failed []error) error {
 	return e
 }
 
-// since is the time since which a majority remembers everything, each by its own clock: of three, the second that began to.
-// It is never later than before but when a node that was counted on has forgotten.
+// since is the time since which a majority remembers everything, each by its own clock: of three,
+// the second that began to. It is never later than before but when a node that was counted on has
+// forgotten.
 func (n *nodes) since() time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -17,9 +17,10 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// A message goes by way of every node, in the background, and is best effort: waiters do so for no longer
-// than a lease lasts. A message is its id, by which it is received once, a space, and a text. Those of [Store.Publish] begin
-// with progressPrefix; the others have notifications of changes, in JSON.
+// A message goes by way of every node, in the background, and is best effort: waiters do so for no
+// longer than a lease lasts. A message is its id, by which it is received once, a space, and a
+// text. Those of [Store.Publish] begin with progressPrefix; the others have notifications of
+// changes, in JSON.
 const progressPrefix = "!"
 
 func isProgress(message string) bool { return strings.HasPrefix(message, progressPrefix) }
@@ -39,8 +40,8 @@ func (v *values) notify(list []driver.Notification) {
 	}
 }
 
-// Subscribe implements [driver.Store]. It listens on every node that it can, and calls notify with the zero Notification
-// whenever it begins to. It ends when it listens on none.
+// Subscribe implements [driver.Store]. It listens on every node that it can, and calls notify with
+// the zero Notification whenever it begins to. It ends when it listens on none.
 func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
 	return v.listen(ctx, "subscribe", func(message string) {
 		var list []driver.Notification
@@ -80,8 +81,8 @@ func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) err
 // relisten is when a node that has failed is listened on again.
 const relisten = time.Second
 
-// listen calls receive with the messages of all nodes, one after another, and with the empty one whenever it begins to listen
-// on a node.
+// listen calls receive with the messages of all nodes, one after another, and with the empty one
+// whenever it begins to listen on a node.
 func (n *nodes) listen(ctx context.Context, what string, receive func(message string)) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

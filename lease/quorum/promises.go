@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// promises are those that a majority has given for ballots at which nothing was proposed, with the value that it showed then. That
-// is the present value for as long as nobody is promised a higher ballot, and then nothing is accepted at this one.
+// promises are those that a majority has given for ballots at which nothing was proposed, with the
+// value that it showed then. That is the present value for as long as nobody is promised a higher
+// ballot, and then nothing is accepted at this one.
 type promises struct {
 	mu    sync.Mutex
 	byKey map[string]promise
@@ -34,8 +35,8 @@ func (s *promises) keep(p *proposal) {
 	s.byKey[p.key] = promise{p.ballot, p.seen}
 }
 
-// use gives a promise of its key to a proposal that has not asked for one yet. Nobody else uses it: at one ballot only one
-// value may be proposed.
+// use gives a promise of its key to a proposal that has not asked for one yet. Nobody else uses it:
+// at one ballot only one value may be proposed.
 func (s *promises) use(p *proposal) (v view, ok bool) {
 	if p.ballot == "" || !p.seen.received.IsZero() {
 		return view{}, false

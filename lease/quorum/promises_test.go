@@ -28,7 +28,8 @@ func changeOf(from driver.Version, data string) driver.Op {
 	return driver.Op{Key: "k", Change: &driver.Change{ID: fmt.Sprint("change-", changes), From: from, Data: []byte(data)}}
 }
 
-// leaveOver has a change of s conflict, which leaves a promise over, and returns the version that is there.
+// leaveOver has a change of s conflict, which leaves a promise over, and returns the version that
+// is there.
 func leaveOver(t *testing.T, s *quorum.Store) driver.Version {
 	t.Helper()
 	first := do(t, s, changeOf(driver.Version{}, "first"))

@@ -46,7 +46,8 @@ func TestAValueIsChosenByAMajority(t *testing.T) {
 	require.True(t, v.chosen)
 }
 
-// A try that is not seen may still be chosen by somebody else, until something is accepted with a higher ballot.
+// A try that is not seen may still be chosen by somebody else, until something is accepted with a
+// higher ballot.
 func TestOutcomeIsUnknownWhileATryIsPending(t *testing.T) {
 	calls := 0
 	unchanged := func(reading) (outcome, error) { calls++; return outcome{}, nil }
@@ -68,8 +69,8 @@ func TestOutcomeIsUnknownWhileATryIsPending(t *testing.T) {
 	require.Equal(t, 3, calls)
 }
 
-// A proposer that finds that others have built upon its try knows that it was chosen; one that too many have overtaken
-// does not.
+// A proposer that finds that others have built upon its try knows that it was chosen; one that too
+// many have overtaken does not.
 func TestOvertakenProposalsKnowWhetherTheyWereChosen(t *testing.T) {
 	refused := func(reading) (outcome, error) { t.Error("applied again"); return outcome{}, nil }
 	finished := false

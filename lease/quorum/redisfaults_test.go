@@ -21,7 +21,8 @@ func bounded(t *testing.T, most time.Duration, f func()) {
 	require.Less(t, time.Since(began), most)
 }
 
-// A server is frozen, killed, black-holed and restarted empty, one after another, and then a second one.
+// A server is frozen, killed, black-holed and restarted empty, one after another, and then a second
+// one.
 func TestServersThatDie(t *testing.T) {
 	servers := startServers(t, 3)
 	hole := proxytest.New(t, servers[2].Addr())
@@ -82,7 +83,8 @@ func TestServersThatDie(t *testing.T) {
 	require.Greater(t, short.Wait, 20*time.Second)
 }
 
-// A node whose memory is full refuses claims; leases that are held can be renewed, settled and released.
+// A node whose memory is full refuses claims; leases that are held can be renewed, settled and
+// released.
 func TestHeldLeasesRenewAndSettleInFullMemory(t *testing.T) {
 	servers := startServers(t, 3)
 	s := openRedis(t, servers)

@@ -13,8 +13,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Each of several processes holds a tick of one job, while another one claims and settles further ticks of it a hundred times
-// a second: a renewal takes no part in versions, so that nobody loses a lease or has to give up.
+// Each of several processes holds a tick of one job, while another one claims and settles further
+// ticks of it a hundred times a second: a renewal takes no part in versions, so that nobody loses a
+// lease or has to give up.
 func TestRenewalsSucceedWhileTheRecordChanges(t *testing.T) {
 	const ttl = 3 * time.Second
 	synctest.Test(t, func(t *testing.T) {

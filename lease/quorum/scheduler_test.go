@@ -15,7 +15,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// A fleet of three runs every tick exactly once while one node dies in the middle, comes back empty, and another hangs.
+// A fleet of three runs every tick exactly once while one node dies in the middle, comes back
+// empty, and another hangs.
 func TestSchedulersRunEachTickOnceWhileNodesDie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)

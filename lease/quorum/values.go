@@ -82,8 +82,8 @@ func (v *values) finishList(ctx context.Context, it *item, op driver.Op, res *dr
 	}
 }
 
-// stretched makes the leases of an operation last for longer by the drift of clocks. It fails when they last for longer than
-// a node takes to count again that has forgotten.
+// stretched makes the leases of an operation last for longer by the drift of clocks. It fails when
+// they last for longer than a node takes to count again that has forgotten.
 func (v *values) stretched(op driver.Op) (driver.Op, error) {
 	var err error
 	stretch := func(ttl *time.Duration) {
@@ -107,8 +107,8 @@ func (v *values) stretched(op driver.Op) (driver.Op, error) {
 	return op, err
 }
 
-// drift is for how much longer than its TTL a lease is kept, since the nodes' clocks and the holder's may run at different
-// speeds.
+// drift is for how much longer than its TTL a lease is kept, since the nodes' clocks and the
+// holder's may run at different speeds.
 func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
 // apply carries out the operations on a key.
@@ -177,9 +177,10 @@ func (v *values) Scan(ctx context.Context, prefix, cursor string, count int) (ke
 	return keys, next, nil
 }
 
-// Time implements [driver.Store]. The clock is the median of those of all nodes that have answered within an hour: see the
-// package comment. The first call waits a quarter of the timeout for each node to answer or to fail. Since is when the last of a
-// majority began to remember, each by its own clock.
+// Time implements [driver.Store]. The clock is the median of those of all nodes that have answered
+// within an hour: see the package comment. The first call waits a quarter of the timeout for each
+// node to answer or to fail. Since is when the last of a majority began to remember, each by its
+// own clock.
 func (v *values) Time(ctx context.Context) (now, since time.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, v.timeout, errTimeout)
 	defer cancel()

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// arguments collects the arguments of a command as one text, so that many of them cost as few allocations as one.
+// arguments collects the arguments of a command as one text, so that many of them cost as few
+// allocations as one.
 type arguments struct {
 	text []byte
 	list []span

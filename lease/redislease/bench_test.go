@@ -17,8 +17,9 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// Each pair is a claim of a new tick and its settlement, by many goroutines at once, each with a name of its own;
-// beside it what a lock without any memory costs: SET NX, and a script that deletes the key if the value is ours.
+// Each pair is a claim of a new tick and its settlement, by many goroutines at once, each with a
+// name of its own; beside it what a lock without any memory costs: SET NX, and a script that
+// deletes the key if the value is ours.
 func BenchmarkClaimSettle(b *testing.B) {
 	for _, goroutines := range []int{1, 16, 256} {
 		at := fmt.Sprintf("goroutines=%d", goroutines)
@@ -56,8 +57,8 @@ func BenchmarkClaimSettle(b *testing.B) {
 	}
 }
 
-// Each pair is a claim of a lock and its release, by many goroutines at once, each with a lock of its own: beside
-// setnx of BenchmarkClaimSettle. server-us is how long the server works for a pair.
+// Each pair is a claim of a lock and its release, by many goroutines at once, each with a lock of
+// its own: beside setnx of BenchmarkClaimSettle. server-us is how long the server works for a pair.
 func BenchmarkLockRelease(b *testing.B) {
 	for _, limit := range []int{1, 100} {
 		for _, goroutines := range []int{1, 16, 256} {
@@ -98,7 +99,8 @@ func serverTime(b *testing.B, admin *redis.Client, command string) time.Duration
 	return time.Duration(us) * time.Microsecond
 }
 
-// inParallel calls pair b.N times from so many goroutines, with the goroutine's number and a number that rises.
+// inParallel calls pair b.N times from so many goroutines, with the goroutine's number and a number
+// that rises.
 func inParallel(b *testing.B, goroutines int, pair func(ctx context.Context, g int, n int64) error) {
 	b.ReportAllocs()
 	ctx, cancel := context.WithCancel(b.Context()) // as every real caller's can be cancelled

@@ -15,8 +15,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// A holder that is cut off learns nothing, and has to know all the same. So has a holder whose application has taken
-// every connection of its own client.
+// A holder that is cut off learns nothing, and has to know all the same. So has a holder whose
+// application has taken every connection of its own client.
 func TestCutOffHoldersContextEndsInTime(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)

@@ -23,7 +23,8 @@ func (h received) Printf(_ context.Context, format string, _ ...any) {
 	}
 }
 
-// The log of go-redis belongs to the application: while Redis is away, the store's own client writes nothing to it.
+// The log of go-redis belongs to the application: while Redis is away, the store's own client
+// writes nothing to it.
 func TestAStoreLeavesTheSharedLogAlone(t *testing.T) {
 	log := make(received, 100)
 	redis.SetLogger(log)

@@ -80,7 +80,8 @@ func TestEachCallIsOneCommand(t *testing.T) {
 	}
 }
 
-// used are the commands that came through, but for those that prepare a spare connection at a time of its own.
+// used are the commands that came through, but for those that prepare a spare connection at a time
+// of its own.
 func used(p *proxytest.Proxy) map[string]int {
 	commands := p.CommandsByName()
 	delete(commands, "HELLO")

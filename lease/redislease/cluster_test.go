@@ -150,7 +150,8 @@ func TestOnClusterAMovedSlotIsFound(t *testing.T) {
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 }
 
-// move gives a slot and its keys to another node, and calls underway when the keys have moved and the slot has not.
+// move gives a slot and its keys to another node, and calls underway when the keys have moved and
+// the slot has not.
 func (c *cluster) move(t *testing.T, slot int64, from, to int, underway func()) {
 	t.Helper()
 	ctx := t.Context()
@@ -228,7 +229,8 @@ func TestFailoverOfClusterIsFollowed(t *testing.T) {
 	l.isNotified(s, here)
 	l.end()
 	require.NoError(t, s.Settle(t.Context(), later, "succeeded"))
-	// The replica may not even have had the record's watermark: then nobody is granted anything before it is made again.
+	// The replica may not even have had the record's watermark: then nobody is granted anything before
+	// it is made again.
 	a, err := s.Claim(t.Context(), claimOf(name, 101, "b", "r"))
 	require.NoError(t, err)
 	if a.Status == protocol.Unknown {

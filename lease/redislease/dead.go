@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// quietly makes a dial that fails look like a connection that fails at once. go-redis writes each failed dial to a log which
-// all clients of the process share, many times a second while Redis is away. That log is the application's, so it is
-// left alone. The error itself reaches the caller either way.
+// quietly makes a dial that fails look like a connection that fails at once. go-redis writes each
+// failed dial to a log which all clients of the process share, many times a second while Redis is
+// away. That log is the application's, so it is left alone. The error itself reaches the caller
+// either way.
 func quietly(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
@@ -34,7 +35,8 @@ func (c deadConn) SetWriteDeadline(time.Time) error { return nil }
 
 type deadAddr struct{}
 
-// SyscallConn reports to go-redis, which calls it before it uses an idle connection, that this one is dead.
+// SyscallConn reports to go-redis, which calls it before it uses an idle connection, that this one
+// is dead.
 func (c deadConn) SyscallConn() (syscall.RawConn, error) { return nil, c.err }
 
 // dialError is one more layer, since go-redis removes one.

@@ -65,8 +65,9 @@ func TestLocksOnRedisAndInMemoryAnswerAlike(t *testing.T) {
 
 const queueChannel = "solotick:default:line"
 
-// lockPair is two stores. What they say differs in times and tokens: a lease or waiter's TTL either lasts for longer
-// than the test or has run out before the next step, and tokens are compared by their rank.
+// lockPair is two stores. What they say differs in times and tokens: a lease or waiter's TTL either
+// lasts for longer than the test or has run out before the next step, and tokens are compared by
+// their rank.
 type lockPair struct {
 	ctx      context.Context
 	redis    *redislease.Store
@@ -141,8 +142,9 @@ func (p *lockPair) ask(t *rapid.T, c protocol.LockClaim) {
 	}
 }
 
-// known is a claim for each store: some know the newest token of that name and store, or one that is far ahead of its clock.
-// From then on all do: the session over the store in memory remembers tokens by itself.
+// known is a claim for each store: some know the newest token of that name and store, or one that
+// is far ahead of its clock. From then on all do: the session over the store in memory remembers
+// tokens by itself.
 func (p *lockPair) known(t *rapid.T, c protocol.LockClaim) (both [2]protocol.LockClaim) {
 	n := rapid.IntRange(0, 9).Draw(t, "known")
 	for i := range both {

@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// keyError is the error of a call that met a value which is not the store's: another program uses the same key. It matches
-// driver.ErrRecord. Rename or remove the key, or use another namespace.
+// keyError is the error of a call that met a value which is not the store's: another program uses
+// the same key. It matches driver.ErrRecord. Rename or remove the key, or use another namespace.
 type keyError struct {
 	Keys []string // one of which is meant; mostly there is one only
 	Err  error    // what the server said

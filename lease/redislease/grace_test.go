@@ -165,8 +165,8 @@ func TestDocumentedPermissionsAreEnoughWithAGrace(t *testing.T) {
 	useEverything(t, s)
 }
 
-// lossy is a master whose replica misses all writes from some moment on, and a client that is led to the one that
-// is the master.
+// lossy is a master whose replica misses all writes from some moment on, and a client that is led
+// to the one that is the master.
 type lossy struct {
 	master, replica *redistest.Server
 	link            *proxytest.Proxy
@@ -206,14 +206,16 @@ func (p *lossy) failOver(t *testing.T) {
 	p.lead(p.replica)
 }
 
-// TestWritesThatAFailoverLoses shows what each mode does about a grant that the promoted replica has never learned of.
+// TestWritesThatAFailoverLoses shows what each mode does about a grant that the promoted replica
+// has never learned of.
 func TestWritesThatAFailoverLoses(t *testing.T) {
 	t.Parallel()
 	const ttl = 2 * time.Second
 	claim := func(holder string) protocol.Claim {
 		return protocol.Claim{Name: "lock", Holder: holder, TTL: ttl}
 	}
-	// prepare returns two replicas of which nothing was granted to any, and the end of the replication.
+	// prepare returns two replicas of which nothing was granted to any, and the end of the
+	// replication.
 	prepare := func(t *testing.T, opts ...redislease.Option) (p *lossy, a, b *lease.Renewer) {
 		t.Helper()
 		p = startLossy(t)

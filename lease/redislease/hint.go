@@ -39,7 +39,8 @@ var hints = []struct {
 	{"check the network and the firewall between here and the address of Redis", []string{"i/o timeout"}},
 }
 
-// Hint says what to change when a call of a store, or of any client of Redis, fails with err; "" when err is nil.
+// Hint says what to change when a call of a store, or of any client of Redis, fails with err; ""
+// when err is nil.
 func Hint(err error) string {
 	if err == nil {
 		return ""

@@ -23,7 +23,8 @@ var (
 	membersInfoScript  = newScript("#!lua flags=no-writes,allow-oom", membersInfoSource)
 )
 
-// MembersBut implements [protocol.KnownMembers]: with a second round trip where a member's information is not known.
+// MembersBut implements [protocol.KnownMembers]: with a second round trip where a member's
+// information is not known.
 func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
 	list, _, err := s.membersBut(ctx, known)
 	return list, err
@@ -57,7 +58,8 @@ func (s *Store) membersBut(ctx context.Context, known map[string]string) (list [
 	return list, version, err
 }
 
-// withInfos fills in what the holders say about themselves. Those that have left meanwhile are no members.
+// withInfos fills in what the holders say about themselves. Those that have left meanwhile are no
+// members.
 func (s *Store) withInfos(ctx context.Context, list []protocol.Member, holders []any) ([]protocol.Member, error) {
 	cmd, err := s.router.do(ctx, membersInfoScript.command(ctx, s.memberKeys()[:1], holders...))
 	var r []any

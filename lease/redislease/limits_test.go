@@ -124,8 +124,8 @@ func TestFrozenServerDelaysCallsForABoundedTime(t *testing.T) {
 	all.Wait()
 	srv.Thaw()
 
-	// The claims were in the server's buffers: it executes them now, though nobody waits for the answers. Asked again,
-	// they are answered as they were then.
+	// The claims were in the server's buffers: it executes them now, though nobody waits for the
+	// answers. Asked again, they are answered as they were then.
 	holder := ""
 	for i, s := range stores {
 		a := eventuallyClaimed(t, s, claim(i))

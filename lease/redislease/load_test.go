@@ -16,7 +16,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// load is a few replicas that take, keep and settle leases of the same names all the time, and write it down.
+// load is a few replicas that take, keep and settle leases of the same names all the time, and
+// write it down.
 type load struct {
 	journal
 	t      *testing.T
@@ -31,7 +32,8 @@ const (
 	loadTimeout = 400 * time.Millisecond
 )
 
-// startLoad has each of some replicas, which use what connect returns, hold several of the names at once.
+// startLoad has each of some replicas, which use what connect returns, hold several of the names at
+// once.
 func startLoad(t *testing.T, connect func() redis.UniversalClient, namespace string, opts ...redislease.Option) *load {
 	t.Helper()
 	const replicas, hands, names = 2, 4, 6

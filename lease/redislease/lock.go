@@ -120,7 +120,8 @@ func (s *Store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protoco
 	return a, err
 }
 
-// locksPerScript is how many holds one script renews: more would hold up the other clients of the server.
+// locksPerScript is how many holds one script renews: more would hold up the other clients of the
+// server.
 const locksPerScript = 128
 
 // RenewLocks implements [protocol.Locker].
@@ -173,8 +174,8 @@ func (s *Store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []e
 	return answers
 }
 
-// renewHalves renews those of the grants that part lists by two scripts: one lock that cannot be read fails the script of
-// all.
+// renewHalves renews those of the grants that part lists by two scripts: one lock that cannot be
+// read fails the script of all.
 func (s *Store) renewHalves(ctx context.Context, grants []protocol.LockGrant, part []int, answers []error) {
 	for half := range slices.Chunk(part, (len(part)+1)/2) {
 		some := make([]protocol.LockGrant, len(half))

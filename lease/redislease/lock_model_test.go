@@ -56,8 +56,9 @@ type lockOutput struct {
 	holds     []lockHold // the ones that were shown
 }
 
-// fencedLock says what may happen to a lock of which no more than its limit is held at a time, under rising tokens: a mutex,
-// a semaphore, or one for readers and writers, as the permits and limits of its claims have it.
+// fencedLock says what may happen to a lock of which no more than its limit is held at a time,
+// under rising tokens: a mutex, a semaphore, or one for readers and writers, as the permits and
+// limits of its claims have it.
 var fencedLock = porcupine.NondeterministicModel{
 	Init:  func() []any { return []any{lockState{}} },
 	Equal: func(a, b any) bool { return a.(lockState).key == b.(lockState).key },
@@ -124,8 +125,8 @@ func (l lockState) with(h lockHold) lockState {
 	return l
 }
 
-// see takes in that a client has seen the token of a hold, and that its lease does not end before until. It fails if
-// that is another grant.
+// see takes in that a client has seen the token of a hold, and that its lease does not end before
+// until. It fails if that is another grant.
 func (l lockState) see(holder string, token, until int64) (lockState, bool) {
 	i := l.find(holder)
 	if i < 0 {
@@ -180,8 +181,8 @@ func (l lockState) claim(i lockInput, a lockOutput) []lockState {
 	return []lockState{l.with(lockHold{holder: i.holder, permits: i.permits, token: a.token, until: a.now + a.remaining})}
 }
 
-// mayClaim is a claim of which nobody knows whether it was done: and when, so that any of the leases may have run out, those
-// first that end first.
+// mayClaim is a claim of which nobody knows whether it was done: and when, so that any of the
+// leases may have run out, those first that end first.
 func (l lockState) mayClaim(i lockInput) (next []lockState) {
 	next = append(next, l)
 	l.now = max(l.now, i.sent)

@@ -12,9 +12,9 @@ const (
 	graceAfterTTL = time.Second
 )
 
-// interest has the names of the locks that are waited for or looked at in this process. On Cluster each has a channel
-// of its own, and only those are subscribed to. Nobody need listen: a later listener gets the names that are of
-// interest then.
+// interest has the names of the locks that are waited for or looked at in this process. On Cluster
+// each has a channel of its own, and only those are subscribed to. Nobody need listen: a later
+// listener gets the names that are of interest then.
 type interest struct {
 	mu        sync.Mutex
 	ends      map[string]time.Time // by name; those that have ended are collected from time to time
@@ -68,7 +68,8 @@ func (n *newcomers) addLocked(name string) {
 	}
 }
 
-// follow returns the names that become of interest, beginning with those that are already. Call unfollow in the end.
+// follow returns the names that become of interest, beginning with those that are already. Call
+// unfollow in the end.
 func (i *interest) follow() *newcomers {
 	n := &newcomers{some: make(chan struct{}, 1)}
 	now := time.Now()
@@ -97,7 +98,8 @@ func (i *interest) take(n *newcomers) []string {
 	return names
 }
 
-// lasts reports whether a name is still of interest. One that is not, and becomes so again, is a newcomer.
+// lasts reports whether a name is still of interest. One that is not, and becomes so again, is a
+// newcomer.
 func (i *interest) lasts(name string, now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

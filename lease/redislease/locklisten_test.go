@@ -15,8 +15,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// attentive is a store on Cluster that looks at a lock before it claims it: a listener that wants notifications of all
-// locks, as the suite does, has to look at them.
+// attentive is a store on Cluster that looks at a lock before it claims it: a listener that wants
+// notifications of all locks, as the suite does, has to look at them.
 type attentive struct {
 	*redislease.Store
 	mu       sync.Mutex

@@ -73,7 +73,8 @@ func openForIn(t testing.TB, client redis.UniversalClient, namespace string, opt
 	return s
 }
 
-// rig is a server that knows the scripts, a proxy in front of it, and a store whose connection is ready.
+// rig is a server that knows the scripts, a proxy in front of it, and a store whose connection is
+// ready.
 type rig struct {
 	srv   *redistest.Server
 	proxy *proxytest.Proxy

@@ -41,14 +41,15 @@ type input struct {
 	seen    *sightings
 }
 
-// sightings are the grants of a tick that any client has seen. They leave few that may have gone unnoticed, so that the
-// checker comes to an end.
+// sightings are the grants of a tick that any client has seen. They leave few that may have gone
+// unnoticed, so that the checker comes to an end.
 type sightings struct {
 	holder map[int]string // by attempt
 	last   int            // attempt
 }
 
-// unnoticed reports whether a claim of holder may have been granted that attempt without its knowing.
+// unnoticed reports whether a claim of holder may have been granted that attempt without its
+// knowing.
 func (s *sightings) unnoticed(attempt int, holder string) bool {
 	h, ok := s.holder[attempt]
 	return attempt <= s.last && (!ok || h == holder)
@@ -79,8 +80,8 @@ type output struct {
 	remaining int64 // us
 }
 
-// fencedOccasion says what may happen to a tick that is granted to one holder at a time, settled once, and never
-// granted again.
+// fencedOccasion says what may happen to a tick that is granted to one holder at a time, settled
+// once, and never granted again.
 var fencedTick = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{tick{}} },
 	Step: func(s, in, out any) []any {
@@ -168,7 +169,8 @@ func (o *tick) sees(token int64) bool {
 	return o.token == token
 }
 
-// returned is when an operation ends for the model: one of which the outcome is unknown may be done at any time.
+// returned is when an operation ends for the model: one of which the outcome is unknown may be done
+// at any time.
 func returned(v verdict) int64 {
 	if v == unknown {
 		return math.MaxInt64

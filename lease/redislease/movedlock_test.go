@@ -16,8 +16,9 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// TestPermitsSurviveMoveOfTheirSlot moves the slot of locks that are in use to another node, one key after another, as
-// redis-cli does. When nobody uses them any more, all their permits are there, those too that a user asked for who died.
+// TestPermitsSurviveMoveOfTheirSlot moves the slot of locks that are in use to another node, one
+// key after another, as redis-cli does. When nobody uses them any more, all their permits are
+// there, those too that a user asked for who died.
 func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 	t.Parallel()
 	const permits, ttl = 8, 500 * time.Millisecond

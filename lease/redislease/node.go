@@ -14,10 +14,11 @@ import (
 	"github.com/solotick/solotick/internal/quorumnode"
 )
 
-// Node is one of the independent servers of a quorum: a quorum.Node. Its methods are safe for concurrent use. Close it
-// when it is no longer used, after the quorum's store.
+// Node is one of the independent servers of a quorum: a quorum.Node. Its methods are safe for
+// concurrent use. Close it when it is no longer used, after the quorum's store.
 //
-// It keeps its registers apart from the records of a [Store] of the same namespace, and needs the right to +info besides those of a Store:
+// It keeps its registers apart from the records of a [Store] of the same namespace, and needs the
+// right to +info besides those of a Store:
 //
 //	solotick:{NAMESPACE:KEY}:register   what a register holds, a hash; see lua/node_registers.lua. KEY is a name, a word, a
 //	                                    colon and a name, or list: and one of these
@@ -46,9 +47,10 @@ const (
 	registerSuffix = ":register"
 )
 
-// NewNode makes a node of the server that client is connected to. It uses the options of client, a *redis.Client, for a
-// small client of its own, and does not connect yet. Namespace and options are those of [New]. Give each node a server of its own: a
-// Cluster, whose servers keep different keys, is none.
+// NewNode makes a node of the server that client is connected to. It uses the options of client, a
+// *redis.Client, for a small client of its own, and does not connect yet. Namespace and options are
+// those of [New]. Give each node a server of its own: a Cluster, whose servers keep different keys,
+// is none.
 func NewNode(client redis.UniversalClient, namespace string, opts ...Option) (*Node, error) {
 	if _, ok := client.(*redis.ClusterClient); ok {
 		return nil, errors.New("redislease: a node of a quorum needs a server of its own: give a *redis.Client, not a *redis.ClusterClient")

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// notes passes on triggers, pauses and resumptions. Each answer about the time brings them along, since notifications
-// may get lost. The zero value has no listeners.
+// notes passes on triggers, pauses and resumptions. Each answer about the time brings them along,
+// since notifications may get lost. The zero value has no listeners.
 type notes struct {
 	mu        sync.Mutex
 	listeners map[*func(name string, tick int64)]struct{}

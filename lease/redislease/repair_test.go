@@ -20,7 +20,8 @@ type repairing interface {
 	protocol.Repairer
 }
 
-// TestRepairForgetsTriggersOfTheFuture does what needs a clock that is wrong, and then right again, on Redis and in memory.
+// TestRepairForgetsTriggersOfTheFuture does what needs a clock that is wrong, and then right again,
+// on Redis and in memory.
 func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithClock())
 	memory := new(memlease.Store)

@@ -9,7 +9,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// What the failover modes cost, on a master with one replica: pairs of a claim of a new tick and its settlement.
+// What the failover modes cost, on a master with one replica: pairs of a claim of a new tick and
+// its settlement.
 func BenchmarkFailoverModes(b *testing.B) {
 	for _, mode := range []struct {
 		name string

@@ -46,8 +46,8 @@ func awaitReplicas(t testing.TB, master *redistest.Server, replicas int) {
 	}, 30*time.Second, 10*time.Millisecond)
 }
 
-// tooFew wants call to fail since no replica has confirmed it. On a loaded machine it may take longer to say so than the
-// store waits, and is asked again.
+// tooFew wants call to fail since no replica has confirmed it. On a loaded machine it may take
+// longer to say so than the store waits, and is asked again.
 func tooFew(t *testing.T, verb string, call func() error) {
 	t.Helper()
 	var e *redislease.ReplicasError

@@ -9,8 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// router finds the pipe to the server that keeps a record: there is one pipe, or, on Cluster, one to each server. What
-// goes to one server waits for no other, so that a server that hangs harms the leases that it keeps and no more.
+// router finds the pipe to the server that keeps a record: there is one pipe, or, on Cluster, one
+// to each server. What goes to one server waits for no other, so that a server that hangs harms the
+// leases that it keeps and no more.
 type router struct {
 	timeout   time.Duration
 	confirmed bool                 // see [pipe]
@@ -44,8 +45,9 @@ func (r *router) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	return cmd, err
 }
 
-// all sends commands that belong together, in as few pipelines as possible and beside the lanes. It returns the
-// commands that were answered in their place, each with its own error, or the reason why ctx has ended.
+// all sends commands that belong together, in as few pipelines as possible and beside the lanes. It
+// returns the commands that were answered in their place, each with its own error, or the reason
+// why ctx has ended.
 func (r *router) all(ctx context.Context, cmds []*redis.Cmd) ([]*redis.Cmd, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -147,15 +149,16 @@ func (r *router) node(ctx context.Context, key string) (*redis.Client, error) {
 	}
 }
 
-// refresh looks again for the servers of a Cluster when one of them has failed: another may have taken its place.
+// refresh looks again for the servers of a Cluster when one of them has failed: another may have
+// taken its place.
 func (r *router) refresh(err error) {
 	if r.cluster != nil && err != nil {
 		r.cluster.ReloadState(context.Background()) // in the background, and no more than five times a second
 	}
 }
 
-// doOps carries operations out, each where its key belongs, and returns when all are answered; or, when ctx ends before,
-// why it has.
+// doOps carries operations out, each where its key belongs, and returns when all are answered; or,
+// when ctx ends before, why it has.
 func (r *router) doOps(ctx context.Context, calls []*opCall) error {
 	if r.only != nil {
 		return r.only.doOps(ctx, calls)

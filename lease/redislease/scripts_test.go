@@ -142,7 +142,8 @@ func TestShortOutageIsNoLongerForTheStore(t *testing.T) {
 	require.Less(t, time.Since(began), 900*time.Millisecond)
 }
 
-// eventuallyClaimed repeats a claim until it is answered: connections that broke are found broken only when used.
+// eventuallyClaimed repeats a claim until it is answered: connections that broke are found broken
+// only when used.
 func eventuallyClaimed(t *testing.T, s protocol.Store, c protocol.Claim) (a protocol.Answer) {
 	t.Helper()
 	require.Eventually(t, func() bool {

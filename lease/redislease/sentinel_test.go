@@ -40,7 +40,8 @@ func (w *watched) failsOver(do func(master *redistest.Server)) (before, after *r
 	return w.FailOver(do)
 }
 
-// leaves wants nobody to claim from a server that was replaced, long before Sentinels make a replica of it.
+// leaves wants nobody to claim from a server that was replaced, long before Sentinels make a
+// replica of it.
 func (w *watched) leaves(replaced *redistest.Server) {
 	w.t.Helper()
 	admin := replaced.Client(w.t)
@@ -52,7 +53,8 @@ func (w *watched) leaves(replaced *redistest.Server) {
 	require.Less(w.t, time.Since(began), 7*time.Second)
 }
 
-// leavesAHangingSentinel wants a store to find the master by another Sentinel than the one it has asked until then.
+// leavesAHangingSentinel wants a store to find the master by another Sentinel than the one it has
+// asked until then.
 func (w *watched) leavesAHangingSentinel() {
 	w.t.Helper()
 	hangs := w.sentinels[1]
@@ -66,7 +68,8 @@ func (w *watched) leavesAHangingSentinel() {
 	require.Eventually(w.t, func() bool { return answers(s) }, 20*time.Second, 10*time.Millisecond)
 }
 
-// With one replica of two, a write can be on the one that is not promoted: no more is promised than without.
+// With one replica of two, a write can be on the one that is not promoted: no more is promised than
+// without.
 func TestSentinelFailoversUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := startWatched(t)

@@ -67,8 +67,8 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	c.settle()
 	goOn()
 
-	// The server that keeps a lock now notifies its waiters, long before anybody notices that the old one hangs:
-	// waiters poll, and so learn which server that is.
+	// The server that keeps a lock now notifies its waiters, long before anybody notices that the old
+	// one hangs: waiters poll, and so learn which server that is.
 	l := listen(t, openFor(t, c.connect(), redislease.WithTimeout(3*time.Second)))
 	claims := make(map[string]protocol.LockClaim)
 	for i := range 20 {

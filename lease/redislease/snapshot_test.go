@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// TestCachedVersionConflictsWithRestoredSnapshot has a store know a version that is not in Redis any more: its write
-// is based on the version that is there by then.
+// TestCachedVersionConflictsWithRestoredSnapshot has a store know a version that is not in Redis
+// any more: its write is based on the version that is there by then.
 func TestCachedVersionConflictsWithRestoredSnapshot(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a lease.Store on Redis. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on Redis. It is safe for concurrent use. Close it when it is no longer
+// used.
 type Store struct {
 	*driver.Session // of ticks, and of plain locks; other locks have scripts of their own
 
@@ -37,21 +38,22 @@ type options struct {
 // Option changes a default of [New].
 type Option func(*options)
 
-// WithTimeout bounds each round trip to Redis, connecting included. The default is 1 s; at least 10 ms. A call whose
-// context is cancelled returns within 1 s; at a context's deadline a call returns at once. Choose the timeout well
-// below the shortest TTL: a lease whose renewal hangs is renewed on another connection only after this.
+// WithTimeout bounds each round trip to Redis, connecting included. The default is 1 s; at least 10
+// ms. A call whose context is cancelled returns within 1 s; at a context's deadline a call returns
+// at once. Choose the timeout well below the shortest TTL: a lease whose renewal hangs is renewed
+// on another connection only after this.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
 // WithHook lets h see the commands of the store's own client, for counting or tracing.
 func WithHook(h redis.Hook) Option { return func(o *options) { o.hooks = append(o.hooks, h) } }
 
-// New makes a store for the Redis that client is connected to. It uses the options of client, a *redis.Client (also for
-// Sentinel) or *redis.ClusterClient, for a small client of its own, and does not connect yet. Keep a client of Sentinel open
-// for as long as the store.
+// New makes a store for the Redis that client is connected to. It uses the options of client, a
+// *redis.Client (also for Sentinel) or *redis.ClusterClient, for a small client of its own, and
+// does not connect yet. Keep a client of Sentinel open for as long as the store.
 //
-// The namespace names the fleet: services that share a server give each one of its own, and all replicas of a service give
-// the same. Two services in one namespace take each other's ticks and locks wherever names are equal. It matches the
-// pattern of a name.
+// The namespace names the fleet: services that share a server give each one of its own, and all
+// replicas of a service give the same. Two services in one namespace take each other's ticks and
+// locks wherever names are equal. It matches the pattern of a name.
 func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: time.Second}
 	var faults []error
@@ -155,8 +157,8 @@ func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 	return a, err
 }
 
-// confirmed returns the answer to a claim where replicas have to confirm it: a grant that they do not confirm is
-// released.
+// confirmed returns the answer to a claim where replicas have to confirm it: a grant that they do
+// not confirm is released.
 func (s *Store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Answer, err error) (protocol.Answer, error) {
 	g := protocol.Grant{
 		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An answer belongs to the order that was sent first, whatever arrives in between; any other answer is a fault.
+// An answer belongs to the order that was sent first, whatever arrives in between; any other answer
+// is a fault.
 func TestSubscriberMatchesEachAnswer(t *testing.T) {
 	a, b := &channel{channel: "a"}, &channel{channel: "b"}
 	confirms := func(kind, channel string) *redis.Subscription {

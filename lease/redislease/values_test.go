@@ -214,7 +214,8 @@ func TestClaimThatLosesLearnsFromTheSameAnswer(t *testing.T) {
 	}
 }
 
-// Of a slot that moves some keys are here and some there, and a script that names both is answered by neither.
+// Of a slot that moves some keys are here and some there, and a script that names both is answered
+// by neither.
 func TestBatchesOfAMovingSlotAreCarriedOut(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

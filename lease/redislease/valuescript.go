@@ -15,7 +15,8 @@ var (
 	//go:embed lua/values.lua
 	valuesSource string
 
-	// One source for all operations. What must work when Redis is out of memory is allowed to; reads change nothing.
+	// One source for all operations. What must work when Redis is out of memory is allowed to; reads
+	// change nothing.
 	growingScript   = newScript("#!lua", ungracedSource, valuesSource)
 	gracedScript    = newScript("#!lua", graceSource, gracedSource, valuesSource)
 	essentialScript = newScript("#!lua flags=allow-oom", ungracedSource, valuesSource)
@@ -130,8 +131,9 @@ func (a *arguments) version(v driver.Version) {
 	a.list = append(a.list, span{from, len(a.text)})
 }
 
-// counterFor is the field that counts the entries of a list that keeps so many at least: its name says how many slots the
-// list has. There are few different ones, since a list that gets another number of slots is written again.
+// counterFor is the field that counts the entries of a list that keeps so many at least: its name
+// says how many slots the list has. There are few different ones, since a list that gets another
+// number of slots is written again.
 func counterFor(most int) string {
 	slots := min(bits.Len(uint(max(most, 1)-1)), len(counters)-1)
 	return counters[slots]

@@ -18,8 +18,8 @@ const (
 	quiet    = 10
 	answerIn = 2
 
-	// askEvery is how often Watch asks for triggers, pauses and resumptions: messages get lost, and are not allowed
-	// everywhere.
+	// askEvery is how often Watch asks for triggers, pauses and resumptions: messages get lost, and
+	// are not allowed everywhere.
 	askEvery = 2 * time.Second
 	// refusedFor is for how long messages that Redis refuses to deliver are not asked for again.
 	refusedFor = 10 * time.Second
@@ -27,8 +27,8 @@ const (
 	keptFor = time.Minute
 )
 
-// Watch implements [protocol.Watcher]. It notifies of triggers, pauses and resumptions within two seconds even if Redis
-// does not deliver messages.
+// Watch implements [protocol.Watcher]. It notifies of triggers, pauses and resumptions within two
+// seconds even if Redis does not deliver messages.
 func (s *Store) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -54,7 +54,8 @@ func (s *Store) Watch(ctx context.Context, wake func(name string, tick int64)) e
 	return err
 }
 
-// subscribe calls notify with each message on a channel, and with the empty message once it listens.
+// subscribe calls notify with each message on a channel, and with the empty message once it
+// listens.
 func (s *Store) subscribe(ctx context.Context, channel, verb string, notify func(message string)) error {
 	sub := s.client.Subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()
@@ -77,8 +78,8 @@ func (s *Store) subscribe(ctx context.Context, channel, verb string, notify func
 	}
 }
 
-// receive returns what comes next. A connection that is dead at the other end only is silent for ever: after a while it is
-// asked, and fails if it stays silent.
+// receive returns what comes next. A connection that is dead at the other end only is silent for
+// ever: after a while it is asked, and fails if it stays silent.
 func receive(ctx context.Context, sub *redis.PubSub, timeout time.Duration) (any, error) {
 	patience := quiet * timeout
 	for asked := false; ; asked, patience = true, answerIn*timeout {
@@ -93,7 +94,8 @@ func receive(ctx context.Context, sub *redis.PubSub, timeout time.Duration) (any
 	}
 }
 
-// note takes down that a tick was triggered, or that a name was paused or resumed, for those that ask.
+// note takes down that a tick was triggered, or that a name was paused or resumed, for those that
+// ask.
 func (s *Store) note(ctx context.Context, name string, tick int64) error {
 	_, err := s.router.do(ctx, noteScript.command(ctx, []string{s.fleetKey(":triggered")},
 		name+" "+strconv.FormatInt(tick, 10), keptFor.Microseconds()))

@@ -13,8 +13,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Each pair is a claim of a new tick and its settlement, by many goroutines at once, each with a name of its own, as in
-// the benchmark of that name on Redis.
+// Each pair is a claim of a new tick and its settlement, by many goroutines at once, each with a
+// name of its own, as in the benchmark of that name on Redis.
 func BenchmarkClaimSettle(b *testing.B) {
 	for _, goroutines := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {

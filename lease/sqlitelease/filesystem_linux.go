@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// networks are the file systems, by their magic numbers, whose files processes of several machines can open. Locks or
-// shared memory do not reach from one to the other there.
+// networks are the file systems, by their magic numbers, whose files processes of several machines
+// can open. Locks or shared memory do not reach from one to the other there.
 var networks = map[uint32]string{
 	0x6969: "NFS", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x517b: "SMB", 0x00c36400: "Ceph", 0x0bd00bd0: "Lustre",
 	0x47504653: "GPFS", 0x5346414f: "AFS", 0x6b414653: "AFS", 0x73757245: "Coda", 0x01161970: "GFS2", 0x7461636f: "OCFS2",
@@ -29,7 +29,8 @@ func checkFileSystem(dir string) error {
 	return nil
 }
 
-// mayBeShared returns the name of a file system that other machines may have, too; "" where it is none, or not known.
+// mayBeShared returns the name of a file system that other machines may have, too; "" where it is
+// none, or not known.
 func mayBeShared(dir string) string {
 	var s syscall.Statfs_t
 	_ = syscall.Statfs(dir, &s)
@@ -45,7 +46,8 @@ func freeSpace(dir string) (bytes uint64, known bool) {
 	return s.Bavail * uint64(s.Bsize), true //nolint:gosec // a size is not negative
 }
 
-// lockHolder returns " (process N)" for the process that has the lock to write, as far as the kernel says.
+// lockHolder returns " (process N)" for the process that has the lock to write, as far as the
+// kernel says.
 func lockHolder(path string) string {
 	var s syscall.Stat_t
 	locks, err := os.ReadFile("/proc/locks")

@@ -16,8 +16,9 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// BenchmarkFleet is one instant at which every job of a fleet is due, once, whatever -benchtime says: 20 schedulers with a
-// store each on one file, and 1,000 jobs that end at once. It reports how late they start, and when the last one is settled.
+// BenchmarkFleet is one instant at which every job of a fleet is due, once, whatever -benchtime
+// says: 20 schedulers with a store each on one file, and 1,000 jobs that end at once. It reports
+// how late they start, and when the last one is settled.
 func BenchmarkFleet(b *testing.B) {
 	const replicas, count = 20, 1000
 	path := filepath.Join(b.TempDir(), "solotick.db")

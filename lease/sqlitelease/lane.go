@@ -13,12 +13,14 @@ import (
 const (
 	// most is how many calls share a transaction.
 	most = 64
-	// longest is how long a transaction may take. A process that was frozen in one does not commit what it decided then.
+	// longest is how long a transaction may take. A process that was frozen in one does not commit
+	// what it decided then.
 	longest = time.Second
 )
 
-// lane carries out calls in transactions on a connection of its own: all that come while one is under way share the next.
-// A call returns when its context ends, whatever the file, its disk or another process does meanwhile.
+// lane carries out calls in transactions on a connection of its own: all that come while one is
+// under way share the next. A call returns when its context ends, whatever the file, its disk or
+// another process does meanwhile.
 type lane struct {
 	file  *file
 	begin string // how a transaction begins
@@ -38,8 +40,9 @@ type call struct {
 	late   bool // its context ended before it was carried out
 }
 
-// do calls f within a transaction, perhaps more than once: what the last call did counts. After an error f may be called
-// still, so it leaves what it has to say in variables that are read only when do returns nil.
+// do calls f within a transaction, perhaps more than once: what the last call did counts. After an
+// error f may be called still, so it leaves what it has to say in variables that are read only when
+// do returns nil.
 func (l *lane) do(ctx context.Context, f func(*tx) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.file.timeout, errTimeout)
 	defer cancel()
@@ -120,7 +123,8 @@ func (l *lane) run() {
 	}
 }
 
-// attempt carries out calls in one transaction. After an error none of them has changed anything, as far as is known.
+// attempt carries out calls in one transaction. After an error none of them has changed anything,
+// as far as is known.
 func (l *lane) attempt(batch []*call) error {
 	db, err := l.file.open()
 	if err != nil {

@@ -68,8 +68,8 @@ func (p *process) says(t *testing.T) string {
 	return p.out.Text()
 }
 
-// hold changes a value, and stays within the transaction for as long as it takes to be stopped or killed; then it says
-// how the transaction ended.
+// hold changes a value, and stays within the transaction for as long as it takes to be stopped or
+// killed; then it says how the transaction ended.
 func hold(args []string) error {
 	s, err := sqlitelease.New(args[0], "fleet", sqlitelease.WithTimeout(time.Minute))
 	if err != nil {
@@ -87,7 +87,8 @@ func hold(args []string) error {
 	return s.Close()
 }
 
-// contend changes values that others change, too, until it is killed. It says what it asks for, and what is answered.
+// contend changes values that others change, too, until it is killed. It says what it asks for, and
+// what is answered.
 func contend(args []string) error {
 	seed, err := strconv.ParseUint(args[2], 10, 64)
 	if err != nil {

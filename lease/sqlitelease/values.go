@@ -11,7 +11,8 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// values keeps the items of a namespace, each in a row, with its list in rows of another table. It is a [driver.Store].
+// values keeps the items of a namespace, each in a row, with its list in rows of another table. It
+// is a [driver.Store].
 type values struct {
 	namespace     string
 	file          *file
@@ -93,8 +94,8 @@ func (v *values) one(t *tx, op driver.Op) (res driver.Result, err error) {
 	return res, err
 }
 
-// floor returns the least stamp of a value that is made: tokens rise also when the clock went back since one of that key was
-// removed.
+// floor returns the least stamp of a value that is made: tokens rise also when the clock went back
+// since one of that key was removed.
 func (v *values) floor(t *tx, least int64) (int64, error) {
 	floor := int64(0)
 	_, err := t.one("SELECT floor FROM store", nil, &floor)

@@ -1,5 +1,5 @@
-// Package processes tests a job against the faults of a fleet of real processes, on a real Redis. It
-// does what package solotest does in virtual time: slower, and nothing in it is modelled.
+// Package processes tests a job against the faults of a fleet of real processes, on a real Redis.
+// It does what package solotest does in virtual time: slower, and nothing in it is modelled.
 //
 //	func TestInvoicesSurviveADeadReplica(t *testing.T) {
 //		processes.Run(t, 3, func(r *processes.Replica) { // in each replica

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// chrome is a Chromium of its own, without a window. It is spoken to in JSON over two pipes, as its DevTools protocol has it.
+// chrome is a Chromium of its own, without a window. It is spoken to in JSON over two pipes, as its
+// DevTools protocol has it.
 type chrome struct {
 	cmd *exec.Cmd
 	dir string

@@ -204,8 +204,8 @@ func (p *tab) key(name string) {
 // write writes where the focus is.
 func (p *tab) write(text string) { p.do("Input.insertText", map[string]any{"text": text}) }
 
-// quiet fails the test if the console of the page said that anything is wrong, but for what has one of the texts, or a
-// request went to another host.
+// quiet fails the test if the console of the page said that anything is wrong, but for what has one
+// of the texts, or a request went to another host.
 func (p *tab) quiet(host string, but ...string) {
 	p.t.Helper()
 	p.mu.Lock()

@@ -15,8 +15,8 @@ import (
 	modzip "golang.org/x/mod/zip"
 )
 
-// TestModuleZipKeepsEmbeddedFiles makes the zip that the go command downloads: it leaves out most of what lies in a folder
-// named vendor.
+// TestModuleZipKeepsEmbeddedFiles makes the zip that the go command downloads: it leaves out most
+// of what lies in a folder named vendor.
 func TestModuleZipKeepsEmbeddedFiles(t *testing.T) {
 	root := t.TempDir()
 	tracked, err := exec.Command("git", "-C", filepath.Join("..", ".."), "ls-files", "-z", "go.mod", "LICENSE", "console").Output()

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// freezeBetweenTicks freezes workers when no run is under way, so that none is to be taken over. Ticks are whole seconds.
+// freezeBetweenTicks freezes workers when no run is under way, so that none is to be taken over.
+// Ticks are whole seconds.
 func (f *fleet) freezeBetweenTicks(ws ...*worker) time.Time {
 	f.t.Helper()
 	f.waitFor("a moment between ticks", 30*time.Second, func(runs []*run) bool {
@@ -90,7 +91,8 @@ func TestMisfiresOfAFleetThatSlept(t *testing.T) {
 	f.judge()
 	f.everyTick("all", time.Second, down, up.Add(2*time.Second))
 
-	// A token begins with the time of its grant. A tick that was late by more than the grace at the first one is a misfire.
+	// A token begins with the time of its grant. A tick that was late by more than the grace at the
+	// first one is a misfire.
 	first := int64(math.MaxInt64)
 	for _, r := range f.runs("") {
 		require.Equal(t, 1, r.attempt, "%s at %d", r.job, r.tick)

@@ -47,8 +47,8 @@ func TestRedisClockWrongForAMomentStopsNothing(t *testing.T) {
 	t.Logf("the first tick on time came %s after the clock was right again", first.Sub(right))
 }
 
-// TestForwardClockStepTakesNoTickOver steps by a little more than the TTL while 20 ticks run, whose leases are not
-// renewed for the next 3 s.
+// TestForwardClockStepTakesNoTickOver steps by a little more than the TTL while 20 ticks run, whose
+// leases are not renewed for the next 3 s.
 func TestForwardClockStepTakesNoTickOver(t *testing.T) {
 	t.Parallel()
 	const ttl = 15 * time.Second
@@ -72,8 +72,9 @@ func TestForwardClockStepTakesNoTickOver(t *testing.T) {
 	require.Zero(t, twice, "of %d ticks run on two replicas", before)
 }
 
-// TestFleetGoesThroughAJumpAndACorrection has the clock of Redis jump for a few seconds, in which a worker starts and
-// commands are given, and then be corrected for good. One worker's own clock is 5 minutes off.
+// TestFleetGoesThroughAJumpAndACorrection has the clock of Redis jump for a few seconds, in which a
+// worker starts and commands are given, and then be corrected for good. One worker's own clock is 5
+// minutes off.
 func TestFleetGoesThroughAJumpAndACorrection(t *testing.T) {
 	t.Parallel()
 	const ttl, every, correction = 8 * time.Second, 2 * time.Second, time.Hour

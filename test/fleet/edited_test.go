@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// TestDeployOverATickLosesNoSharedTick stops all workers 1.2 s before a tick, and starts them with an edited
-// file 3.5 s after it.
+// TestDeployOverATickLosesNoSharedTick stops all workers 1.2 s before a tick, and starts them with
+// an edited file 3.5 s after it.
 func TestDeployOverATickLosesNoSharedTick(t *testing.T) {
 	t.Parallel()
 	edits := []struct {

@@ -14,8 +14,8 @@ import (
 // causes are words of which a missed tick's explanation holds those of its cause alone.
 var causes = []string{"because Redis did not answer", "because no replica lived", "because no replica of group", "because the schedule was changed", "is not known"}
 
-// missedFor waits until why says of a tick that was missed after an instant, and before another, that this was for a cause,
-// and requires that it names no other.
+// missedFor waits until why says of a tick that was missed after an instant, and before another,
+// that this was for a cause, and requires that it names no other.
 func (f *fleet) missedFor(cause, job string, after, before time.Time, words ...string) {
 	f.t.Helper()
 	var tick time.Time

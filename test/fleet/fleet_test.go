@@ -70,7 +70,8 @@ type fleet struct {
 	config  string
 }
 
-// Each run of a job writes a line when it starts, then one every 100 ms, and one when it ends by itself.
+// Each run of a job writes a line when it starts, then one every 100 ms, and one when it ends by
+// itself.
 const script = `
 say() { echo "$1 $SOLOTICK_JOB $SOLOTICK_TICK_UNIX_MS $SOLOTICK_FENCING_TOKEN $SOLOTICK_ATTEMPT $SOLOTICK_REPLICA $(date +%s%N)" >>"$JOURNAL"; }
 say start

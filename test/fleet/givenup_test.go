@@ -10,7 +10,8 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// TestWaitForAttemptDoesNotDelayStop: the worker gives the run up, and another goes on with the next attempt.
+// TestWaitForAttemptDoesNotDelayStop: the worker gives the run up, and another goes on with the
+// next attempt.
 func TestWaitForAttemptDoesNotDelayStop(t *testing.T) {
 	t.Parallel()
 	const retry = "retry: {max_attempts: 5, backoff: 1h, max_backoff: 1h}"

@@ -80,7 +80,8 @@ func (f *fleet) runs(job string) []*run {
 	return list
 }
 
-// waitFor waits until a condition of the written lines holds, for the limit and, on a busy machine, a minute more.
+// waitFor waits until a condition of the written lines holds, for the limit and, on a busy machine,
+// a minute more.
 func (f *fleet) waitFor(what string, limit time.Duration, holds func([]*run) bool) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool { return holds(f.runs("")) }, limit+patience, 20*time.Millisecond, what)
@@ -101,8 +102,8 @@ func (f *fleet) waitRun(what string, limit time.Duration, is func(*run) bool) (f
 	return found
 }
 
-// judge requires what always holds: no tick completes twice, no two runs of a tick at once, none early, and tokens of a job rise with
-// its grants.
+// judge requires what always holds: no tick completes twice, no two runs of a tick at once, none
+// early, and tokens of a job rise with its grants.
 func (f *fleet) judge() {
 	f.t.Helper()
 	type tick struct {
@@ -132,7 +133,8 @@ func (f *fleet) judge() {
 		}
 	}
 	for job, runs := range byJob {
-		// A tick that is granted later has a higher token; those that start within one moment may be written either way.
+		// A tick that is granted later has a higher token; those that start within one moment may be
+		// written either way.
 		slices.SortFunc(runs, func(a, b *run) int { return cmp.Compare(a.token, b.token) })
 		for i := 1; i < len(runs); i++ {
 			before, after := runs[i-1], runs[i]
@@ -141,8 +143,8 @@ func (f *fleet) judge() {
 	}
 }
 
-// everyTick requires one completed run of each tick of a job that is due every so often, from one instant to another. It waits
-// for those that a busy machine has not completed yet.
+// everyTick requires one completed run of each tick of a job that is due every so often, from one
+// instant to another. It waits for those that a busy machine has not completed yet.
 func (f *fleet) everyTick(job string, every time.Duration, from, to time.Time) {
 	f.t.Helper()
 	var due []time.Time

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A replica that starts just after Redis has lost its records does not know that it has, and is granted the lock of a leader
-// task that runs elsewhere: two run it until the other's next renewal. So it is when a machine comes back that has both
-// Redis and a worker.
+// A replica that starts just after Redis has lost its records does not know that it has, and is
+// granted the lock of a leader task that runs elsewhere: two run it until the other's next renewal.
+// So it is when a machine comes back that has both Redis and a worker.
 func TestLeaderTaskRunsOnceAfterLossAndStart(t *testing.T) {
 	t.Parallel()
 	f := orderlyFleet(t, 15*time.Second, leaderTask("led", 100000)) // the default: renewals come every 5 s

@@ -19,8 +19,8 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// The tests that say t.Parallel wait for most of their time, each for a fleet of its own: more of them fit beside each
-// other than there are processors. The command line has the last word.
+// The tests that say t.Parallel wait for most of their time, each for a fleet of its own: more of
+// them fit beside each other than there are processors. The command line has the last word.
 func init() {
 	testing.Init()
 	if err := flag.Set("test.parallel", "5"); err != nil {
@@ -28,9 +28,9 @@ func init() {
 	}
 }
 
-// orderly is the script of jobs that handle SIGTERM: they write that it came, and what they do then, for LINGER
-// tenths of a second, to end in good order. A DEAF one only writes that it came, and goes on. What SIGTERM hits
-// while it reads the clock is not written.
+// orderly is the script of jobs that handle SIGTERM: they write that it came, and what they do
+// then, for LINGER tenths of a second, to end in good order. A DEAF one only writes that it came,
+// and goes on. What SIGTERM hits while it reads the clock is not written.
 const orderly = `
 say() { at=$(date +%s%N); [ -z "$at" ] || echo "$1 $SOLOTICK_JOB $SOLOTICK_TICK_UNIX_MS $SOLOTICK_FENCING_TOKEN $SOLOTICK_ATTEMPT $SOLOTICK_REPLICA $at" >>"$JOURNAL"; }
 told() {

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A tick that comes due just after Redis has lost its records is granted beside the run of the one before, of which Redis
-// learns again only by its next renewal. With replace the two then go on side by side, even on one replica, until the tick
-// after that.
+// A tick that comes due just after Redis has lost its records is granted beside the run of the one
+// before, of which Redis learns again only by its next renewal. With replace the two then go on
+// side by side, even on one replica, until the tick after that.
 func TestOverlapHoldsWhenRedisHasLostItsRecords(t *testing.T) {
 	t.Parallel()
 	const every = 4 * time.Second
@@ -31,7 +31,8 @@ func TestOverlapHoldsWhenRedisHasLostItsRecords(t *testing.T) {
 			runs := f.runs(name)
 			for i, after := range runs[1:] {
 				before := runs[i]
-				// 2.5 s is more than a renewal that is made as soon as the loss is noticed needs on a busy machine.
+				// 2.5 s is more than a renewal that is made as soon as the loss is noticed needs on a busy
+				// machine.
 				require.Less(t, before.last.Sub(after.at), 2500*time.Millisecond, "the run of %d went on beside that of %d", before.tick, after.tick)
 			}
 		})

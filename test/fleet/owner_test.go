@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// TestEachTickRunsOnceUnderOwnerFaults freezes, kills and stops the replica that claims the ticks of a job, one
-// after the other.
+// TestEachTickRunsOnceUnderOwnerFaults freezes, kills and stops the replica that claims the ticks
+// of a job, one after the other.
 func TestEachTickRunsOnceUnderOwnerFaults(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, redistest.Start(t), 2*time.Second, job("job", "@every 3s", 0, "misfire_grace: 10s", "overlap: allow"))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Runs of 2.5 s that are due each second follow each other, one at a time, when a holder is killed, another frozen and a
-// third one stopped.
+// Runs of 2.5 s that are due each second follow each other, one at a time, when a holder is killed,
+// another frozen and a third one stopped.
 func TestQueuedRunsSurviveKillFreezeAndStop(t *testing.T) {
 	t.Parallel()
 	const ttl = 2 * time.Second
@@ -62,8 +62,8 @@ func TestQueuedRunsSurviveKillFreezeAndStop(t *testing.T) {
 	require.Less(t, median(gaps), time.Second, "ticks wait after the run before them has ended")
 }
 
-// A run that is replaced is notified at once, and has its kill grace to end; but no longer than its lease, which is not renewed
-// any more.
+// A run that is replaced is notified at once, and has its kill grace to end; but no longer than its
+// lease, which is not renewed any more.
 func TestReplacedRunsEndBeforeTheirSuccessorsStart(t *testing.T) {
 	t.Parallel()
 	const ttl, every = 3 * time.Second, 6 * time.Second
@@ -113,7 +113,8 @@ func TestReplacedRunsEndBeforeTheirSuccessorsStart(t *testing.T) {
 	}
 }
 
-// What replaces the run of a holder that is frozen or dead starts a second after that one's lease has run out, at the latest.
+// What replaces the run of a holder that is frozen or dead starts a second after that one's lease
+// has run out, at the latest.
 func TestReplacementWaitsAtMostTheLease(t *testing.T) {
 	t.Parallel()
 	const ttl, every = 2 * time.Second, 4 * time.Second
@@ -172,8 +173,8 @@ func TestAtMostOnceTicksNeverStartTwice(t *testing.T) {
 	}
 }
 
-// A command that a stopping worker cancels has its kill grace, though that is longer than the lease's TTL: the lease is kept
-// meanwhile. Only then does another worker start the tick.
+// A command that a stopping worker cancels has its kill grace, though that is longer than the
+// lease's TTL: the lease is kept meanwhile. Only then does another worker start the tick.
 func TestStoppingWorkerLetsItsCommandEnd(t *testing.T) {
 	t.Parallel()
 	const ttl = 2 * time.Second

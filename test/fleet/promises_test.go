@@ -250,7 +250,8 @@ func TestMisfiresOfAFleetThatWasDown(t *testing.T) {
 	f.judge()
 	f.everyTick("all", time.Second, down, up.Add(2*time.Second))
 
-	// A token begins with the time of its grant. A tick that was late by more than the grace at the first one is a misfire.
+	// A token begins with the time of its grant. A tick that was late by more than the grace at the
+	// first one is a misfire.
 	first := int64(math.MaxInt64)
 	for _, r := range f.runs("") {
 		if granted := r.token / 1000; granted > up.UnixMilli() {

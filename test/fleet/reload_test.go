@@ -14,7 +14,8 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// configured gives a worker that is about to start a configuration of its own, and returns its path.
+// configured gives a worker that is about to start a configuration of its own, and returns its
+// path.
 func (f *fleet) configured(name, text string) string {
 	f.config = filepath.Join(f.dir, name+".yaml")
 	f.writeConfig(text)

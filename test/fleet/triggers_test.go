@@ -170,7 +170,8 @@ func TestWaitingTriggerExitsByTheOutcome(t *testing.T) {
 	f.judge()
 }
 
-// A triggered run is one like any other: it waits behind what runs, is run though the job is paused, and is taken over.
+// A triggered run is one like any other: it waits behind what runs, is run though the job is
+// paused, and is taken over.
 func TestTriggeredRunIsQueuedAndSurvivesItsHolder(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * time.Second

@@ -31,7 +31,8 @@ func put(ctx context.Context, url string, token int64) error {
 	return errors.Join(err, response.Body.Close())
 }
 
-// A handler that was let in, and is slow, is refused where it writes: the check of the middleware cannot know of it.
+// A handler that was let in, and is slow, is refused where it writes: the check of the middleware
+// cannot know of it.
 func TestCheckWhereTheHandlerWritesLeavesNoGap(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)

@@ -35,7 +35,8 @@ var postgres = sync.OnceValues(func() (*dbtest.Server, error) {
 	return dbtest.Postgres(func(ctx context.Context, dir string) error { return answers(ctx, "pgx", dbtest.PostgresDSN(dir)) })
 })
 
-// Without its own tables, which nobody needs who is not asked who he is, it starts at once in an empty directory.
+// Without its own tables, which nobody needs who is not asked who he is, it starts at once in an
+// empty directory.
 var mariadb = sync.OnceValues(func() (*dbtest.Server, error) {
 	return dbtest.Start(syscall.SIGKILL, nil,
 		func(dir string) (*exec.Cmd, error) {

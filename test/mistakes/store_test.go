@@ -75,7 +75,8 @@ func service(t *testing.T, store protocol.Store, schedule string, more ...schedu
 // groups has the job's groups, by the test.
 var groups = map[string][]string{"TestAGroupThatNobodyServesIsLogged": {"gpu"}}
 
-// Each way in which a store cannot be used is logged at once with what to change, and WaitReady and Check say the same.
+// Each way in which a store cannot be used is logged at once with what to change, and WaitReady and
+// Check say the same.
 func TestAStoreThatCannotBeUsedIsExplained(t *testing.T) {
 	open, guarded := redistest.Start(t), redistest.Start(t, redistest.WithConf("requirepass", "secret"))
 	replica := redistest.Start(t)

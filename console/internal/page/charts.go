@@ -25,7 +25,8 @@ func (f *frame) Latenesses(p view.JobPage) template.HTML {
 	return f.bars(p, "job.lateness", 0, func(s view.Sample) time.Duration { return s.Lateness.Duration() })
 }
 
-// bars draws a bar for each run, which is a link to its tick. A run that did not succeed has the shape of its outcome on top.
+// bars draws a bar for each run, which is a link to its tick. A run that did not succeed has the
+// shape of its outcome on top.
 func (f *frame) bars(p view.JobPage, key string, median time.Duration, of func(view.Sample) time.Duration) template.HTML {
 	const space = chartHeight - chartTop - chartBottom
 	samples := p.Samples
@@ -85,7 +86,8 @@ func (p part) Load() template.HTML {
 	}
 	var d drawing
 	p.gridLines(&d, s, height-chartBottom)
-	// The areas are paths in a box of their own, which is stretched; symbols and texts, which have sizes of their own, are not within it.
+	// The areas are paths in a box of their own, which is stretched; symbols and texts, which have
+	// sizes of their own, are not within it.
 	d.add(`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d %d" preserveAspectRatio="none"><path class="high" d="%s"/><path class="load" d="%s"/></svg>`,
 		chartTop, space, max(1, len(shown.Points)), highest,
 		area(shown.Points, highest, func(l view.LoadPoint) int { return max(l.High, l.Runs) }), area(shown.Points, highest, func(l view.LoadPoint) int { return l.Runs }))

@@ -17,7 +17,8 @@ type ErrorPage struct {
 // Fault says why a field of a request is refused.
 type Fault struct{ Field, Value, Rule string }
 
-// Action names a change that a form makes to the fleet. It is part of the path that its form is sent to.
+// Action names a change that a form makes to the fleet. It is part of the path that its form is
+// sent to.
 type Action string
 
 // The actions.

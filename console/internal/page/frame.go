@@ -18,7 +18,8 @@ type frame struct {
 	zone    *time.Location // that was chosen; nil for that of each job
 }
 
-// T returns a text of the catalogue in the language of the page. Its arguments take the places of %s and %d.
+// T returns a text of the catalogue in the language of the page. Its arguments take the places of
+// %s and %d.
 func (f *frame) T(key string, arguments ...any) string {
 	t, ok := texts[key]
 	if !ok {
@@ -42,7 +43,8 @@ func (f *frame) N(key string, n int) string {
 	return f.T(key, n)
 }
 
-// Word returns the catalogue's word for a value such as an outcome or a state; the value itself where it has none.
+// Word returns the catalogue's word for a value such as an outcome or a state; the value itself
+// where it has none.
 func (f *frame) Word(kind string, value any) string {
 	key := kind + "." + fmt.Sprint(value)
 	if _, ok := texts[key]; ok {
@@ -73,8 +75,8 @@ func (f *frame) Tabs() (tabs []tab) {
 	return tabs
 }
 
-// To returns the URL of a page below the prefix; its query follows as name and value in turn, without those whose value
-// is empty. The zone that the viewer chose goes along.
+// To returns the URL of a page below the prefix; its query follows as name and value in turn,
+// without those whose value is empty. The zone that the viewer chose goes along.
 func (f *frame) To(path string, query ...any) string {
 	v := url.Values{}
 	for i := 0; i+1 < len(query); i += 2 {
@@ -109,7 +111,8 @@ func (f *frame) Here() string {
 // field is a parameter of a URL.
 type field struct{ Name, Value string }
 
-// Kept returns the parameters of this page that a form of it has to keep, but for those that it sets itself.
+// Kept returns the parameters of this page that a form of it has to keep, but for those that it
+// sets itself.
 func (f *frame) Kept(set ...string) (fields []field) {
 	for name, values := range f.Query {
 		if slices.Contains(set, name) {

@@ -54,7 +54,8 @@ func (p part) Orders() (orders []view.Choice) {
 	return orders
 }
 
-// Sort returns the link that sorts by a column; the other way round where it is sorted by it already.
+// Sort returns the link that sorts by a column; the other way round where it is sorted by it
+// already.
 func (p part) Sort(by string) string {
 	q := p.jobs()
 	q.Descending = string(q.Sort) == by && !q.Descending
@@ -111,7 +112,8 @@ func (p part) Turns(previous, next string) (t turns) {
 // Only returns the link to the history of one outcome; of all for "".
 func (p part) Only(outcome string) string { return p.with("outcome", outcome) }
 
-// with returns the link to this page with another value of a parameter, from the beginning of its list.
+// with returns the link to this page with another value of a parameter, from the beginning of its
+// list.
 func (f *frame) with(parameter, value string) string {
 	v := f.query()
 	v.Del("after")

@@ -14,7 +14,8 @@ var outcomes = []string{"succeeded", "failed", "skipped", "missed", "lost", "rep
 // Outcomes returns the outcomes for a legend.
 func (f *frame) Outcomes() []string { return outcomes }
 
-// shapes has the symbol of each outcome, state and kind that a page shows; the sprite in parts.html draws them.
+// shapes has the symbol of each outcome, state and kind that a page shows; the sprite in parts.html
+// draws them.
 var shapes = map[string]string{
 	"succeeded": "succeeded", "failed": "failed", "skipped": "skipped", "missed": "missed", "lost": "lost", "replaced": "replaced",
 	"cancelled": "cancelled", "running": "running", "waiting": "waiting", "free": "waiting", "paused": "paused", "takeover": "takeover",

@@ -52,7 +52,8 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// Render writes the page of a view as HTML. Its error is that of the writer, or says that no page shows such a view.
+// Render writes the page of a view as HTML. Its error is that of the writer, or says that no page
+// shows such a view.
 func Render(w io.Writer, c Context, shown any) error {
 	name, title, jobZone := nameOf(shown)
 	t := templates()[name]

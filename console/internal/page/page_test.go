@@ -26,7 +26,8 @@ func every() []any {
 	}
 }
 
-// fill gives each field of a value something to show: each text is the given one, each list has two of it.
+// fill gives each field of a value something to show: each text is the given one, each list has two
+// of it.
 func fill(v reflect.Value, text string) {
 	switch v.Kind() {
 	case reflect.String:

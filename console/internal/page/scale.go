@@ -18,7 +18,8 @@ func (s scale) at(t time.Time) float64 {
 	return float64(t.Sub(s.from)) * 100 / float64(length)
 }
 
-// span returns where a time from one instant to another begins, within the drawing, and how wide it is.
+// span returns where a time from one instant to another begins, within the drawing, and how wide it
+// is.
 func (s scale) span(from, to time.Time) (x, width float64) {
 	x = min(max(s.at(from), 0), 100)
 	return x, min(max(s.at(to), x), 100) - x
@@ -30,7 +31,8 @@ var steps = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 168 * time.Hour,
 }
 
-// grid returns the instants at which a drawing has lines: whole steps by the clock of a zone, through its changes.
+// grid returns the instants at which a drawing has lines: whole steps by the clock of a zone,
+// through its changes.
 func (s scale) grid(zone *time.Location) (lines []time.Time, step time.Duration) {
 	const most = 9
 	for _, step = range steps {

@@ -13,13 +13,14 @@ import (
 	"sync"
 )
 
-// Each file of vendor is as its makers published it: vendor/VERSION says which. The folder has no folders in it, since the zip
-// of a module leaves those out.
+// Each file of vendor is as its makers published it: vendor/VERSION says which. The folder has no
+// folders in it, since the zip of a module leaves those out.
 //
 //go:embed static/* vendor/*
 var embedded embed.FS
 
-// asset is one static file, under a name that has the hash of its content, so that it can be kept for ever.
+// asset is one static file, under a name that has the hash of its content, so that it can be kept
+// for ever.
 type asset struct {
 	name        string
 	contentType string
@@ -60,8 +61,8 @@ func compressed(body []byte) []byte {
 	return b.Bytes()
 }
 
-// Static serves the static files: the last element of a path is a name of one, with the hash of its content. Any other is
-// not found.
+// Static serves the static files: the last element of a path is a name of one, with the hash of its
+// content. Any other is not found.
 func Static() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := assets()[path.Base(r.URL.Path)]

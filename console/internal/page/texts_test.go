@@ -24,7 +24,8 @@ func TestEachTextIsInBothLanguages(t *testing.T) {
 	}
 }
 
-// textKey finds the keys that a template or Go file asks for by name; those that it puts together end in a dot.
+// textKey finds the keys that a template or Go file asks for by name; those that it puts together
+// end in a dot.
 var textKey = regexp.MustCompile(`\.([TN])(?: |\()"([^"]+)"`)
 
 func TestPagesAndTheCatalogueHaveTheSameTexts(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 
 const (
 	laneHeight = 46
-	// shortRun is how wide a run has to be, in percent, to be a bar; a shorter one is the shape of its outcome.
+	// shortRun is how wide a run has to be, in percent, to be a bar; a shorter one is the shape of its
+	// outcome.
 	shortRun = 1.1
 )
 
@@ -115,7 +116,8 @@ func symbol(shape string, x float64, y int) string {
 // worst orders what a dense item is shown as.
 var worst = []string{"lost", "failed", "gap", "missed", "cancelled", "replaced", "skipped", "waiting", "running", "succeeded", "coming"}
 
-// dense draws several ticks that are too close together: a block, of which the part at the bottom is the worst of them.
+// dense draws several ticks that are too close together: a block, of which the part at the bottom
+// is the worst of them.
 func (f *frame) dense(d *drawing, x, width float64, item *view.Item) {
 	const height, top = 14, laneHeight/2 - 7
 	total, kinds := 0, 0
@@ -198,7 +200,8 @@ func (p part) Spans() (list []choice) {
 	return list
 }
 
-// Shift returns the link to the timeline half a page earlier or later; to one that follows now for 0.
+// Shift returns the link to the timeline half a page earlier or later; to one that follows now for
+// 0.
 func (p part) Shift(by int) string {
 	shown, _ := p.V.(view.TimelinePage)
 	v := p.query()

@@ -66,8 +66,8 @@ func span(d any) time.Duration {
 	return 0
 }
 
-// At writes an instant: the time of day, with the date on another day than today's. What it is in the zone of the job, in
-// that of the viewer and in UTC is its title.
+// At writes an instant: the time of day, with the date on another day than today's. What it is in
+// the zone of the job, in that of the viewer and in UTC is its title.
 func (f *frame) At(at any, jobZone string) template.HTML {
 	t := instant(at)
 	if t.IsZero() {

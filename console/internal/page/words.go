@@ -12,7 +12,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Schedule says when a job runs: in words, or the schedule itself where there are none. The words are English.
+// Schedule says when a job runs: in words, or the schedule itself where there are none. The words
+// are English.
 func (f *frame) Schedule(j view.JobRow) string {
 	return f.schedule(j.ScheduleWords, j.Schedule, j.Leader)
 }

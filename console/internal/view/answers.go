@@ -13,7 +13,8 @@ import (
 // Answer is the answer to somebody who asked for a tick, or would ask.
 type Answer string
 
-// The answers that are known of the past, and what holds of each live replica where the tick may run yet.
+// The answers that are known of the past, and what holds of each live replica where the tick may
+// run yet.
 const (
 	AnswerOpened   Answer = "opened"    // the trigger has opened it
 	AnswerServed   Answer = "served"    // a trigger that a tick opened before has served
@@ -31,7 +32,8 @@ const (
 	AnswerUnknown  Answer = "unknown"    // which jobs it serves is not known
 )
 
-// answers says who asked for a tick, as far as the store keeps that: claims that lost leave no trace.
+// answers says who asked for a tick, as far as the store keeps that: claims that lost leave no
+// trace.
 func answers(e fleet.Explanation, zone *time.Location) []Asked {
 	list := []Asked{}
 	add := func(by string, at time.Time, answer Answer, format string, args ...any) {

@@ -16,14 +16,16 @@ type CalendarQuery struct {
 	Span Millis `json:"span_ms"`
 }
 
-// The most entries of a calendar, and of one job: calendar programs read all of them again and again.
+// The most entries of a calendar, and of one job: calendar programs read all of them again and
+// again.
 const (
 	mostCalendar    = 5000
 	mostCalendarJob = 100
 )
 
-// Calendar is a calendar of coming ticks, pauses and clock changes, as RFC 5545 writes it. Jobs that tick more often than
-// can be shown are in it with their first ticks, of which the last says so.
+// Calendar is a calendar of coming ticks, pauses and clock changes, as RFC 5545 writes it. Jobs
+// that tick more often than can be shown are in it with their first ticks, of which the last says
+// so.
 func Calendar(s *Snapshot, q CalendarQuery, now time.Time) []byte {
 	c := &calendarWriter{now: now, namespace: s.Status.Namespace}
 	c.line("BEGIN:VCALENDAR")
@@ -114,7 +116,8 @@ func (c *calendarWriter) text(name, value string) {
 	c.line(name + ":" + calendarEscapes.Replace(clean))
 }
 
-// line writes a line of content, folded so that no part of it is longer than 75 bytes, without breaking a character.
+// line writes a line of content, folded so that no part of it is longer than 75 bytes, without
+// breaking a character.
 func (c *calendarWriter) line(s string) {
 	const most = 75
 	room := most

@@ -55,7 +55,8 @@ type Defined struct {
 type Coming struct {
 	Tick Time   `json:"tick"`
 	In   Millis `json:"in_ms"`
-	// Note says how a clock change treats it: "moved", "merged", "runs_once" or "repeated"; "" when none does.
+	// Note says how a clock change treats it: "moved", "merged", "runs_once" or "repeated"; "" when
+	// none does.
 	Note string `json:"note"`
 	Text string `json:"text"` // the same in a sentence
 }
@@ -159,7 +160,8 @@ func (p *JobPage) coming(now time.Time) {
 	}
 }
 
-// samples fills in the runs that ended by themselves, and how long nine in ten of them took at most.
+// samples fills in the runs that ended by themselves, and how long nine in ten of them took at
+// most.
 func (p *JobPage) samples(outcomes []fleet.Entry) {
 	p.Samples = []Sample{}
 	var took []time.Duration

@@ -48,8 +48,8 @@ type JobsQuery struct {
 	Zone       string `json:"zone"` // that times are shown in; "" for each job's own
 }
 
-// ParseJobsQuery reads the parameters q, state, group, replica, sort (with - before it for the other
-// direction), limit, after, before and zone.
+// ParseJobsQuery reads the parameters q, state, group, replica, sort (with - before it for the
+// other direction), limit, after, before and zone.
 func ParseJobsQuery(values url.Values) (q JobsQuery, err error) {
 	err = parse(values, func(p *parameters) {
 		q.JobFilter = p.jobFilter()
@@ -121,7 +121,8 @@ func (q JobsQuery) Values() url.Values {
 	return v
 }
 
-// jobCursor is the place of a job in an order: where the next page goes on, whatever has come or gone.
+// jobCursor is the place of a job in an order: where the next page goes on, whatever has come or
+// gone.
 type jobCursor struct {
 	Sort       Sort   `json:"s"`
 	Descending bool   `json:"d,omitempty"`
@@ -160,8 +161,8 @@ func (p *parameters) jobCursor(name string, q JobsQuery) string {
 	return ""
 }
 
-// window returns which rows of a list in order are on the page after one cursor, or before another. search finds the place of
-// a cursor, and whether its row is still there.
+// window returns which rows of a list in order are on the page after one cursor, or before another.
+// search finds the place of a cursor, and whether its row is still there.
 func window(rows, limit int, after, before string, search func(cursor string) (int, bool)) (from, to int) {
 	if limit < 1 {
 		limit = DefaultLimit

@@ -12,11 +12,12 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// mostLoadTicks is how many ticks a forecast looks at: those of 340 jobs that run every minute for two days.
+// mostLoadTicks is how many ticks a forecast looks at: those of 340 jobs that run every minute for
+// two days.
 const mostLoadTicks = 1_000_000
 
-// Load shows the runs to come, with the histories that fleet.Histories returns for [LoadJobs]: of other jobs the newest run is
-// known.
+// Load shows the runs to come, with the histories that fleet.Histories returns for [LoadJobs]: of
+// other jobs the newest run is known.
 func Load(s *Snapshot, histories map[string]fleet.JobHistory, q LoadQuery, now time.Time) LoadPage {
 	p := LoadPage{Head: s.head(now), Query: q, Points: []LoadPoint{}, Peaks: []Peak{}}
 	step := cmp.Or(q.Step.Duration(), 10*time.Minute)
@@ -55,8 +56,8 @@ func Load(s *Snapshot, histories map[string]fleet.JobHistory, q LoadQuery, now t
 // mostMeasured is how many jobs have their histories read for a forecast.
 const mostMeasured = 500
 
-// LoadJobs returns the names of the jobs whose histories are to be read for [Load]: those whose newest run took longest,
-// which matter most.
+// LoadJobs returns the names of the jobs whose histories are to be read for [Load]: those whose
+// newest run took longest, which matter most.
 func LoadJobs(s *Snapshot, q LoadQuery) []string {
 	order := JobsQuery{JobFilter: q.JobFilter, Sort: SortTook, Descending: true}
 	found, _ := order.find(s)
@@ -167,8 +168,8 @@ func (f *forecast) add(j loadJob) bool {
 	return true
 }
 
-// fits counts the ticks of a job, and reports whether there is room for them. It counts for a while in all, however many jobs
-// there are.
+// fits counts the ticks of a job, and reports whether there is room for them. It counts for a while
+// in all, however many jobs there are.
 func (f *forecast) fits(j loadJob, from int64) bool {
 	at, n := j.schedule.Next(time.Unix(from-1, 0)), 0
 	for ; !at.IsZero() && at.Unix() < f.to && f.ticks+n <= mostLoadTicks && f.counted <= mostLoadTicks; at = j.schedule.Next(at) {
@@ -181,8 +182,8 @@ func (f *forecast) fits(j loadJob, from int64) bool {
 // ends is when the run before ends: what overlap lets a tick do depends on it.
 type ends struct{ at int64 }
 
-// next returns when the run of a tick that is due at start begins; none where an earlier one is in its way. A run that would
-// be replaced counts to its end, which is a little too long.
+// next returns when the run of a tick that is due at start begins; none where an earlier one is in
+// its way. A run that would be replaced counts to its end, which is a little too long.
 func (e *ends) next(start, length int64, overlap jobs.Overlap) (at int64, ok bool) {
 	switch {
 	case overlap == jobs.Allow || overlap == jobs.Replace || start >= e.at:
@@ -195,7 +196,8 @@ func (e *ends) next(start, length int64, overlap jobs.Overlap) (at int64, ok boo
 	return start, true
 }
 
-// changes counts how many there are of something at each second, as changes from the second before until sum is called.
+// changes counts how many there are of something at each second, as changes from the second before
+// until sum is called.
 type changes []int32
 
 func newChanges(seconds int64) changes { return make(changes, seconds) }
@@ -238,7 +240,8 @@ func (f *forecast) points(step time.Duration) (list []LoadPoint) {
 // apart is how far peaks lie apart at least, in minutes: a long one is shown once.
 const apart = 15
 
-// busiest returns the minutes with the most runs at a time in which some begin, the busiest first, each an offset from f.from.
+// busiest returns the minutes with the most runs at a time in which some begin, the busiest first,
+// each an offset from f.from.
 func (f *forecast) busiest(most int) (minutes []int64) {
 	n := int64(len(f.runs)) / 60
 	most64 := make([]int32, n)

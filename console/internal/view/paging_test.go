@@ -15,7 +15,8 @@ import (
 	"github.com/solotick/solotick/fleet"
 )
 
-// Every job that is there throughout is on exactly one page, whatever comes and goes between two pages.
+// Every job that is there throughout is on exactly one page, whatever comes and goes between two
+// pages.
 func TestJobsStayOnOnePageWhileOthersChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		status := func(i int) fleet.JobStatus {

@@ -17,7 +17,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// maxText bounds a text that a parameter carries, in bytes, and maxValues how often a parameter may be repeated.
+// maxText bounds a text that a parameter carries, in bytes, and maxValues how often a parameter may
+// be repeated.
 const (
 	maxText   = 256
 	maxValues = 100
@@ -30,8 +31,8 @@ type parameters struct {
 	faults []error
 }
 
-// parse reads the values by means of read. Any parameter that read does not ask for is a fault, but lang, which
-// chooses the language of the page and no other part of it.
+// parse reads the values by means of read. Any parameter that read does not ask for is a fault, but
+// lang, which chooses the language of the page and no other part of it.
 func parse(values url.Values, read func(p *parameters)) error {
 	p := &parameters{values: values, known: map[string]bool{"lang": true}}
 	read(p)
@@ -86,8 +87,8 @@ func (p *parameters) text(name string) string {
 	return ""
 }
 
-// many returns the values of a parameter that may be repeated, or have several with commas between them, each
-// once, in their order.
+// many returns the values of a parameter that may be repeated, or have several with commas between
+// them, each once, in their order.
 func (p *parameters) many(name, rule string, valid func(string) bool) (list []string) {
 	list = []string{} // JSON has no null for it
 	p.known[name] = true

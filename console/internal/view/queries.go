@@ -53,8 +53,9 @@ func isWord(s string) bool {
 	return len(s) <= 32
 }
 
-// ParseTickQuery reads the names of a job and of a tick, which come from the path of a URL, and the parameter zone. The tick
-// is a time as RFC 3339 writes it, or Unix milliseconds; "" for the one that fleet.Why chooses.
+// ParseTickQuery reads the names of a job and of a tick, which come from the path of a URL, and the
+// parameter zone. The tick is a time as RFC 3339 writes it, or Unix milliseconds; "" for the one
+// that fleet.Why chooses.
 func ParseTickQuery(job, tick string, values url.Values) (q TickQuery, err error) {
 	q.Job = job
 	err = parse(values, func(p *parameters) {
@@ -74,7 +75,8 @@ const (
 	MaxTimeline     = 31 * day
 )
 
-// ParseTimelineQuery reads the parameters of a [JobFilter], and from, span, limit, after, before, cells and zone.
+// ParseTimelineQuery reads the parameters of a [JobFilter], and from, span, limit, after, before,
+// cells and zone.
 func ParseTimelineQuery(values url.Values) (q TimelineQuery, err error) {
 	err = parse(values, func(p *parameters) {
 		q.JobFilter = p.jobFilter()

@@ -13,8 +13,8 @@ import (
 type Snapshot struct {
 	Status fleet.Status         // Status.Now is the fleet time of the read
 	Given  map[string]*jobs.Job // the definitions that this process has; a job without one is shown as its record and replicas know it
-	// Definitions are those that live replicas have of a job, by its name: as fleet.Description has them. A job without any is
-	// shown with the revisions alone.
+	// Definitions are those that live replicas have of a job, by its name: as fleet.Description has
+	// them. A job without any is shown with the revisions alone.
 	Definitions map[string][]fleet.Definition
 
 	Locks       []protocol.Lock // that are held or waited for, sorted by name; nil where the store has none

@@ -14,7 +14,8 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// textWriter writes a page as text. It keeps the first error, and its text has no control characters but line ends.
+// textWriter writes a page as text. It keeps the first error, and its text has no control
+// characters but line ends.
 type textWriter struct {
 	w    io.Writer
 	zone string // that was asked for; "" for each job's
@@ -44,7 +45,8 @@ func (t *textWriter) fact(name, value string) {
 	}
 }
 
-// table writes rows in columns; a column that is empty in every row is left out. The first row has the headings.
+// table writes rows in columns; a column that is empty in every row is left out. The first row has
+// the headings.
 func (t *textWriter) table(rows [][]string) {
 	if t.err != nil || len(rows) < 2 {
 		return

@@ -48,8 +48,8 @@ func (m *Millis) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// zoneOf returns the zone in which a page shows times: the one that was asked for, or else the job's; UTC when neither is
-// known.
+// zoneOf returns the zone in which a page shows times: the one that was asked for, or else the
+// job's; UTC when neither is known.
 func zoneOf(asked, job string) *time.Location {
 	if zone, err := time.LoadLocation(cmp.Or(asked, job)); err == nil {
 		return zone

@@ -128,7 +128,8 @@ func TestClockChangesOfTheRowsAreShown(t *testing.T) {
 	require.Equal(t, "its history was not read", p.Rows[0].Unread)
 }
 
-// However dense a schedule is and however long its history, a row has few items for each cell, and no tick is shown twice.
+// However dense a schedule is and however long its history, a row has few items for each cell, and
+// no tick is shown twice.
 func TestRowsAreBoundedAndComplete(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		schedule := rapid.SampledFrom([]string{"* * * * * *", "@every 7s", "*/2 * * * *", "@hourly", "H 2 * * *"}).Draw(rt, "schedule")

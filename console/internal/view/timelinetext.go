@@ -9,7 +9,8 @@ import (
 // textCells is how many characters a row of the timeline has as text.
 const textCells = 96
 
-// symbols are what the timeline has as text for what an item shows, the worst first where several are in a cell.
+// symbols are what the timeline has as text for what an item shows, the worst first where several
+// are in a cell.
 var symbols = map[string]byte{
 	"lost": 'L', "missed": 'M', "failed": 'F', "gap": '!', "cancelled": 'c', "replaced": 'r', "skipped": 's', "free": '?', "waiting": 'w',
 	"running": '>', "succeeded": '=', "coming": '.',

@@ -34,7 +34,8 @@ type client struct {
 	namespace string
 }
 
-// asker answers questions about a fleet: a [fleet.Fleet] from the store, a [remote.Client] from a worker's API.
+// asker answers questions about a fleet: a [fleet.Fleet] from the store, a [remote.Client] from a
+// worker's API.
 type asker interface {
 	Now(ctx context.Context) (time.Time, error)
 	Status(ctx context.Context, given []*jobs.Job, names ...string) (fleet.Status, error)

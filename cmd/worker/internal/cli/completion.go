@@ -11,7 +11,8 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 )
 
-// completionTimeout is how long a shell waits for the fleet before it offers the configured jobs alone.
+// completionTimeout is how long a shell waits for the fleet before it offers the configured jobs
+// alone.
 const completionTimeout = time.Second
 
 // completeJob returns the names of the configured jobs and then of the others that the fleet has,

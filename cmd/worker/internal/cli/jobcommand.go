@@ -24,8 +24,9 @@ type jobCall struct {
 	cli  *cli
 }
 
-// jobCommand completes a command about the job that its first argument names. It adds the flags that such commands share;
-// a call checks all flags, connects to the fleet and looks the job up. faults are those of the command's own flags.
+// jobCommand completes a command about the job that its first argument names. It adds the flags
+// that such commands share; a call checks all flags, connects to the fleet and looks the job up.
+// faults are those of the command's own flags.
 func (c *cli) jobCommand(cmd *cobra.Command, faults func(args []string) error, run func(call jobCall) error) *cobra.Command {
 	var out format
 	askFlags(cmd)

@@ -23,7 +23,8 @@ func askFlags(cmd *cobra.Command) {
 	cmd.Flags().String("token-file", "", "`FILE` with the token for --server (default: SOLOTICK_TOKEN)")
 }
 
-// connectServer makes a client of a worker. It asks for the namespace, and so finds out whether the worker answers.
+// connectServer makes a client of a worker. It asks for the namespace, and so finds out whether the
+// worker answers.
 func (c *cli) connectServer(cmd *cobra.Command, server string) (*client, error) {
 	var faults []error
 	for _, name := range []string{"redis", "namespace", "config", "by"} {
@@ -68,8 +69,9 @@ func (c *cli) serverToken(cmd *cobra.Command) (string, error) {
 	return token, nil
 }
 
-// remoteJob returns what the worker says of a job, as far as times need it: its schedule and time zone. It returns nil where
-// these are not known, and an error of the command line for a name that is not.
+// remoteJob returns what the worker says of a job, as far as times need it: its schedule and time
+// zone. It returns nil where these are not known, and an error of the command line for a name that
+// is not.
 func (a *client) remoteJob(ctx context.Context, name string) (*jobs.Job, error) {
 	if !naming.Valid(name) {
 		return nil, &usageError{fmt.Errorf("%q %s", name, naming.Rule), a.cmd}

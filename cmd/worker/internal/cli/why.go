@@ -35,7 +35,8 @@ func (c *cli) why() *cobra.Command {
 	})
 }
 
-// whyText explains a tick: what became of it, the policy that decided, and what would have made it run.
+// whyText explains a tick: what became of it, the policy that decided, and what would have made it
+// run.
 func whyText(e fleet.Explanation) string {
 	text := e.String()
 	if e.Policy != "" {

@@ -21,8 +21,8 @@ type pages struct {
 	registry atomic.Pointer[jobs.Registry]
 }
 
-// newPages makes the console of the configured server. Every token file must hold a token. examine checks the store and the
-// fleet; nil where nothing does.
+// newPages makes the console of the configured server. Every token file must hold a token. examine
+// checks the store and the fleet; nil where nothing does.
 func newPages(store lease.Store, cfg settings.Server, registry *jobs.Registry, logger *slog.Logger, examine examiner) (*pages, error) {
 	p := new(pages)
 	p.registry.Store(registry)

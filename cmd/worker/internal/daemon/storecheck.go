@@ -24,8 +24,8 @@ const (
 	recheckInterval = time.Second
 )
 
-// checkStoreAtStart warns of a store that coordinates one process only. Of another one, it waits until
-// it answers, and logs each finding of doctor that fails or warns, once.
+// checkStoreAtStart warns of a store that coordinates one process only. Of another one, it waits
+// until it answers, and logs each finding of doctor that fails or warns, once.
 //
 // It returns nil after that, or when ctx ends. It returns an error when no replica can run with
 // this configuration. It calls unreachable once when the first call fails: the scheduler has an
@@ -96,8 +96,8 @@ func unlogged(found []doctor.Finding, logged map[string]bool) (rest []doctor.Fin
 	return rest
 }
 
-// logFindings logs the findings about a store that fail or warn. It logs equal findings of several servers once,
-// with all servers.
+// logFindings logs the findings about a store that fail or warn. It logs equal findings of several
+// servers once, with all servers.
 func logFindings(logger *slog.Logger, inFile bool, found []doctor.Finding) {
 	var unchecked []string
 	change := ""

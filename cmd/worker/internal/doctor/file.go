@@ -12,7 +12,8 @@ import (
 const (
 	// littleRoom is how much room on the disk of a file doctor warns of.
 	littleRoom = 256 << 20
-	// largeLog is how large the write-ahead log beside a file is that doctor warns of: it is written back at 4 MiB.
+	// largeLog is how large the write-ahead log beside a file is that doctor warns of: it is written
+	// back at 4 MiB.
 	largeLog = 64 << 20
 )
 

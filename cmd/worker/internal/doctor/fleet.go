@@ -242,7 +242,8 @@ func unserved(s fleet.Status, _ []*jobs.Job) string {
 	return listed("no live replica serves ", names)
 }
 
-// tooHeavy lists jobs that never run, because their weight is above max_runs of every replica that serves them.
+// tooHeavy lists jobs that never run, because their weight is above max_runs of every replica that
+// serves them.
 func tooHeavy(s fleet.Status, _ []*jobs.Job) string {
 	var heavy []string
 	for _, j := range s.Jobs {

@@ -18,7 +18,8 @@ const (
 	undeliveredLong = 15 * time.Minute
 )
 
-// notified checks that somebody notifies the configured receivers, and that they take it. There is no finding without receivers.
+// notified checks that somebody notifies the configured receivers, and that they take it. There is
+// no finding without receivers.
 func notified(ctx context.Context, s *stores.Store, cfg *config.Config) []Finding {
 	n := len(cfg.Notifications.Receivers)
 	if n == 0 {

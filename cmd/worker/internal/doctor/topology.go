@@ -17,8 +17,8 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// CheckStore checks a file, or each server of the configured store: of Redis, a Cluster or a quorum, and the
-// Sentinels. It writes nothing there.
+// CheckStore checks a file, or each server of the configured store: of Redis, a Cluster or a
+// quorum, and the Sentinels. It writes nothing there.
 func CheckStore(ctx context.Context, s *stores.Store, cfg *config.Config) []Finding {
 	switch c := s.Connection; {
 	case s.File != nil:

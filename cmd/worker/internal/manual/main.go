@@ -1,4 +1,5 @@
-// Command manual writes the man pages of the worker and the scripts by which shells complete its command line, for packages.
+// Command manual writes the man pages of the worker and the scripts by which shells complete its
+// command line, for packages.
 //
 //	go run ./cmd/worker/internal/manual DIRECTORY VERSION
 //

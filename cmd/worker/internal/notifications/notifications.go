@@ -27,8 +27,8 @@ func Receivers(cfg *config.Config) []notify.Receiver {
 	return list
 }
 
-// Check checks the receivers of the file at path. The error is an *exitcode.ConfigError with every fault, each with the line of its
-// receiver.
+// Check checks the receivers of the file at path. The error is an *exitcode.ConfigError with every
+// fault, each with the line of its receiver.
 func Check(cfg *config.Config, path string) error {
 	var faults config.Errors
 	for _, err := range joined.Errors(notify.Check(Receivers(cfg))) {
@@ -47,7 +47,8 @@ func Check(cfg *config.Config, path string) error {
 	return &exitcode.ConfigError{Err: faults}
 }
 
-// After returns how many ticks go wrong in a row before receivers are notified, by the names of jobs.
+// After returns how many ticks go wrong in a row before receivers are notified, by the names of
+// jobs.
 func After(cfg *config.Config) map[string]int {
 	after := map[string]int{}
 	for _, job := range cfg.Jobs {

@@ -26,8 +26,8 @@ type Client struct {
 	http  *http.Client
 }
 
-// New makes a client of the worker at a URL, such as http://worker-1:8080, or of a console that is mounted at a path of one.
-// The token may be empty: then only a worker on this machine answers.
+// New makes a client of the worker at a URL, such as http://worker-1:8080, or of a console that is
+// mounted at a path of one. The token may be empty: then only a worker on this machine answers.
 func New(server, token string) (*Client, error) {
 	u, err := url.Parse(server)
 	switch {

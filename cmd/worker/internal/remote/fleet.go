@@ -19,7 +19,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// The methods are those of [fleet.Fleet]. A definition of a job that is given is not used: the worker has its own.
+// The methods are those of [fleet.Fleet]. A definition of a job that is given is not used: the
+// worker has its own.
 
 // Namespace returns the fleet's namespace, and fleet time.
 func (c *Client) Namespace(ctx context.Context) (namespace string, now time.Time, err error) {
@@ -51,7 +52,8 @@ func (c *Client) Describe(ctx context.Context, name string, _ *jobs.Job, ticks, 
 	return d, err
 }
 
-// History returns the open ticks of a job, and the n newest that were settled; all that are kept when n is below 1.
+// History returns the open ticks of a job, and the n newest that were settled; all that are kept
+// when n is below 1.
 func (c *Client) History(ctx context.Context, job string, n int) ([]fleet.Entry, error) {
 	if n < 1 {
 		n = protocol.MaxHistory
@@ -121,10 +123,12 @@ func (c *Client) Resume(ctx context.Context, job string, act fleet.Act) (*fleet.
 	return r.Pause, nil
 }
 
-// triggerTries bounds the attempts of a trigger: the worker answers the same request in the same way.
+// triggerTries bounds the attempts of a trigger: the worker answers the same request in the same
+// way.
 const triggerTries = 3
 
-// Trigger runs a job once. It asks again where the answer was lost. A trigger that is refused is a [*Problem].
+// Trigger runs a job once. It asks again where the answer was lost. A trigger that is refused is a
+// [*Problem].
 func (c *Client) Trigger(ctx context.Context, job string, o fleet.TriggerOptions) (t fleet.Triggered, err error) {
 	asked := struct {
 		reason
@@ -221,7 +225,8 @@ const (
 	lastAsk  = time.Second
 )
 
-// Await returns the entry of a tick as soon as that is settled. A worker that does not answer for a while only delays it.
+// Await returns the entry of a tick as soon as that is settled. A worker that does not answer for a
+// while only delays it.
 func (c *Client) Await(ctx context.Context, job string, tick time.Time) (fleet.Entry, error) {
 	var last error
 	for asked := 0; ; asked++ {

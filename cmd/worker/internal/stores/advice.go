@@ -21,8 +21,8 @@ func (s *Store) Explain(err error) error {
 	return err
 }
 
-// Advice says what to do about an error of the store; "" where that is not known. It names the keys of the configuration
-// that are in use.
+// Advice says what to do about an error of the store; "" where that is not known. It names the keys
+// of the configuration that are in use.
 func (s *Store) Advice(err error) string {
 	switch {
 	case s.File != nil && errors.Is(err, protocol.ErrOutOfBounds):

@@ -42,9 +42,9 @@ const CommandTimeout = 3 * time.Second
 // renewal hangs.
 func CallTimeout(cfg *config.Config) time.Duration { return min(time.Second, cfg.Lease.TTL/6) }
 
-// Open opens the configured store for a worker. It does not connect, nor make a file yet. Each call of the store takes at
-// most timeout, on a quorum at most twice that. The store calls count with the number of commands that
-// it sends to Redis, from several goroutines.
+// Open opens the configured store for a worker. It does not connect, nor make a file yet. Each call
+// of the store takes at most timeout, on a quorum at most twice that. The store calls count with
+// the number of commands that it sends to Redis, from several goroutines.
 func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
 	if cfg.Redis.Configured() {
 		return openRedis(cfg, timeout, logger, count)

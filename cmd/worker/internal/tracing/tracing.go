@@ -33,8 +33,8 @@ type Options struct {
 // Provider makes spans and exports them in the background. A nil Provider traces nothing.
 type Provider struct{ *sdktrace.TracerProvider }
 
-// New makes the provider that the configuration and the standard OTEL_ variables of the environment ask for; nil where they
-// ask for none. The error is an *exitcode.ConfigError.
+// New makes the provider that the configuration and the standard OTEL_ variables of the environment
+// ask for; nil where they ask for none. The error is an *exitcode.ConfigError.
 func New(o Options) (*Provider, error) {
 	exports, err := wanted(o)
 	if err != nil || !exports {
@@ -104,8 +104,8 @@ func (p *Provider) Wrapper() func(next jobs.Handler) jobs.Handler {
 // shutdownTimeout bounds how long a stop waits for the last spans.
 const shutdownTimeout = 3 * time.Second
 
-// Close exports the spans that are left, for 3 s at most. Its failures are logged: spans that get lost are no failure of the
-// worker.
+// Close exports the spans that are left, for 3 s at most. Its failures are logged: spans that get
+// lost are no failure of the worker.
 func (p *Provider) Close(ctx context.Context) {
 	if p == nil {
 		return
