@@ -39,7 +39,7 @@ func (r *Record) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, wake bo
 func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer {
 	e := r.Open[i]
 	if e.waits() {
-		return r.turn(c, at)
+		return r.inOrder(c, at)
 	}
 	if at.holds(e.Token, e.Ends) {
 		if e.Holder == c.Holder && e.Request == c.Request {
@@ -86,8 +86,8 @@ func mayEnd(c protocol.Claim, e Entry, at *Moment) bool {
 	return e.Released || !late(c.TakeoverUntil, at)
 }
 
-// turn answers the claim of a tick that waits.
-func (r *Record) turn(c protocol.Claim, at *Moment) protocol.Answer {
+// inOrder answers the claim of a tick that waits.
+func (r *Record) inOrder(c protocol.Claim, at *Moment) protocol.Answer {
 	settled := r.sweep(c, at)
 	var a protocol.Answer
 	if first := r.longest(); first != nil && c.Overlap != protocol.OverlapAllow {
