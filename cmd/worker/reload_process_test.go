@@ -30,7 +30,7 @@ func TestEditLeavesOtherRunsAlone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	release := filepath.Join(t.TempDir(), "release")
-	head := "redis: {url: \"" + server.URL() + "\"}\nlease: {ttl: 1s}\n" + held(release)
+	head := "redis: {url: \"" + server.URL() + "\"}\nlease: {ttl: 2s}\n" + held(release)
 	path := filetest.Config(t, head+ticking("changed", "before")+ticking("removed", "x"))
 	p := start(t, path, "--http", "127.0.0.1:0")
 	run := p.await("run started", "job", "held")
@@ -49,7 +49,7 @@ func TestEditLeavesOtherRunsAlone(t *testing.T) {
 	require.Eventually(t, func() bool { return len(p.all("after")) >= now+3 }, patience, 10*time.Millisecond)
 	require.Len(t, p.all("before"), before, "the old definition runs no more")
 	require.Len(t, p.all("run started", "job", "removed"), settled, "what was removed runs no more")
-	require.Empty(t, p.all("tick settled", "job", "held"), "it still runs, several terms later")
+	require.Empty(t, p.all("tick settled", "job", "held"), "it still runs, longer than a TTL")
 
 	_, body := p.get("/metrics")
 	require.Contains(t, body, `solotick_config_reloads_total{result="applied"} 1`)
