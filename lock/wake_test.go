@@ -123,7 +123,7 @@ func TestWaiterWithoutNotificationsBacksOff(t *testing.T) {
 		h := acquire(t, p.Mutex("stock"))
 		w := begin(t.Context(), q.Mutex("stock"))
 		time.Sleep(time.Minute)
-		require.Less(t, q.link.claims.Load(), int64(90))
+		require.Less(t, q.link.claims.Load(), int64(100))
 		require.Less(t, q.link.listens.Load(), int64(40))
 		release(t, h)
 		released := time.Now()
@@ -136,7 +136,7 @@ func TestWaiterWithoutNotificationsBacksOff(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		release(t, h)
 		release(t, w.granted(t))
-		require.Less(t, w.took, 250*time.Millisecond)
+		require.LessOrEqual(t, w.took, 300*time.Millisecond, "the pause doubles up to 200 ms meanwhile")
 
 		// Once subscriptions work again, notifications arrive again.
 		q.link.hangUp(nil)
@@ -157,7 +157,7 @@ func TestWaiterWithoutNotificationsBacksOff(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		release(t, h)
 		release(t, w.granted(t))
-		require.Less(t, w.took, 250*time.Millisecond)
+		require.LessOrEqual(t, w.took, 300*time.Millisecond, "the pause doubles up to 200 ms meanwhile")
 	})
 }
 
