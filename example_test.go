@@ -9,8 +9,7 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// A service makes its store with [solotick.New] and its Redis client; memory is a fleet of one
-// process.
+// A service makes its store with [solotick.New] and its Redis client; memory is a fleet of one process.
 func Example() {
 	s := solotick.On(new(memlease.Store), quiet())
 	done := make(chan struct{})
@@ -32,8 +31,7 @@ func Example() {
 	// Output: nightly-report attempt 1
 }
 
-// A job without a schedule runs when somebody triggers it, each time with the payload that it is
-// given.
+// A job without a schedule runs when somebody triggers it, each time with the payload that it is given.
 func ExampleScheduler_Trigger() {
 	s := solotick.On(new(memlease.Store), quiet())
 	done := make(chan struct{})

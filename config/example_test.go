@@ -43,9 +43,8 @@ jobs:
 	_, err := config.Parse("solotick.yaml", []byte(file), nil)
 	fmt.Println(err)
 	// Output:
-	// solotick.yaml:1:1: namspace: is not a known key; did you mean namespace? solotick.yaml:2:14:
-	// lease.ttl: "15" needs a unit: write 15s for seconds, or use ms, m or h solotick.yaml:6:14:
-	// jobs[0].timeout: "-5s" must be at least 0s solotick.yaml:7:21: jobs[0].exec.command:
-	// "./report.sh --full" must be a list of strings, such as [./report.sh, --full] or [sh, -c, "…"],
-	// not a single value
+	// solotick.yaml:1:1: namspace: is not a known key; did you mean namespace?
+	// solotick.yaml:2:14: lease.ttl: "15" needs a unit: write 15s for seconds, or use ms, m or h
+	// solotick.yaml:6:14: jobs[0].timeout: "-5s" must be at least 0s
+	// solotick.yaml:7:21: jobs[0].exec.command: "./report.sh --full" must be a list of strings, such as [./report.sh, --full] or [sh, -c, "…"], not a single value
 }

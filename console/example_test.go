@@ -11,8 +11,7 @@ import (
 
 // A service mounts the console beside its own pages.
 func Example() {
-	// The store is the scheduler's: solotick.Scheduler has it as Store. A service reads its token from
-	// a File.
+	// The store is the scheduler's: solotick.Scheduler has it as Store. A service reads its token from a File.
 	c, err := console.New(new(memlease.Store), console.WithTokens(console.Token{Name: "ops", Role: console.Operate, Value: "sesame-opens-the-door"}))
 	if err != nil {
 		fmt.Println(err)

@@ -49,8 +49,7 @@ func Example() {
 	// nobody leads: true
 }
 
-// Lead is all that most services need: it leads whenever this member is elected, until its context
-// ends.
+// Lead is all that most services need: it leads whenever this member is elected, until its context ends.
 func ExampleElection_Lead() {
 	locks := lock.New(new(memlease.Store))
 	defer locks.Close()

@@ -47,8 +47,8 @@ func ExampleAcquire() {
 	// b: nothing to do
 }
 
-// A process that was frozen can write after its lease is gone. Valid makes that unlikely, and the
-// token, checked by what is written to, makes it impossible.
+// A process that was frozen can write after its lease is gone. Valid makes that unlikely, and the token, checked by what
+// is written to, makes it impossible.
 func ExampleLease_Valid() {
 	ctx := context.Background()
 	store := new(memlease.Store)

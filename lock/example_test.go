@@ -189,8 +189,7 @@ func ExampleLocks_Semaphore() {
 	// 4 of 3 permits can be had: false
 }
 
-// Two transfers in opposite directions take the same locks in another order, and none waits for the
-// other for ever.
+// Two transfers in opposite directions take the same locks in another order, and none waits for the other for ever.
 func ExampleLocks_Multi() {
 	ctx, locks := context.Background(), lock.New(new(memlease.Store))
 	defer locks.Close()
@@ -263,8 +262,7 @@ func ExampleLocks_ForceRelease() {
 	// a higher token: true <nil>
 }
 
-// An observer is notified of the events of this process's locks; metrics.NewLocks makes one for
-// Prometheus.
+// An observer is notified of the events of this process's locks; metrics.NewLocks makes one for Prometheus.
 func ExampleWithObserver() {
 	ctx := context.Background()
 	locks := lock.New(new(memlease.Store), lock.WithObserver(func(e lock.Event) {

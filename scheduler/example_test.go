@@ -10,9 +10,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// A service starts its scheduler, waits until the store has answered, and stops it within what its
-// framework gives. With redislease.New(client, "billing") for memlease.New each tick runs on one
-// replica of the service.
+// A service starts its scheduler, waits until the store has answered, and stops it within what its framework gives. With
+// redislease.New(client, "billing") for memlease.New each tick runs on one replica of the service.
 func Example() {
 	store, err := memlease.New("billing")
 	if err != nil {

@@ -23,8 +23,7 @@ func (p printer) EnqueueContext(_ context.Context, task *asynq.Task, _ ...asynq.
 	return new(asynq.TaskInfo), nil
 }
 
-// Every replica has these lines, and each tick enqueues one task. The program in example has a
-// queue, and works on its tasks.
+// Every replica has these lines, and each tick enqueues one task. The program in example has a queue, and works on its tasks.
 func ExampleEnqueue() {
 	queue := printer{make(chan struct{})}
 	s := solotick.On(new(memlease.Store), solotick.WithLogger(slog.New(slog.DiscardHandler))) // a service: solotick.New(redisClient, "billing")

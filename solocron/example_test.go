@@ -11,8 +11,7 @@ import (
 	"github.com/solotick/solotick/solocron"
 )
 
-// A service makes its Cron with [solocron.New] and its Redis client; memory is a fleet of one
-// process.
+// A service makes its Cron with [solocron.New] and its Redis client; memory is a fleet of one process.
 func Example() {
 	c := solocron.On(new(memlease.Store), solocron.WithOptions(solotick.WithLogger(slog.New(slog.DiscardHandler))))
 	done := make(chan struct{})

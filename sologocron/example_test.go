@@ -14,8 +14,7 @@ import (
 	"github.com/solotick/solotick/sologocron"
 )
 
-// gocron calls Lock when a job is due. The second replica comes when the first has unlocked
-// already, and is refused all the same.
+// gocron calls Lock when a job is due. The second replica comes when the first has unlocked already, and is refused all the same.
 func ExampleLocker() {
 	ctx, store := context.Background(), new(memlease.Store) // a service has a store on its Redis: redislease.New(client, "billing")
 	now := time.Now().UTC()

@@ -23,8 +23,7 @@ func (p printer) Insert(_ context.Context, args river.JobArgs, opts *river.Inser
 	return new(rivertype.JobInsertResult), nil
 }
 
-// Every replica has these lines, and each tick inserts one job. [InvoiceArgs] embeds a
-// [soloriver.Tick].
+// Every replica has these lines, and each tick inserts one job. [InvoiceArgs] embeds a [soloriver.Tick].
 func ExampleInsert() {
 	client := printer{make(chan struct{})}
 	s := solotick.On(new(memlease.Store), solotick.WithLogger(slog.New(slog.DiscardHandler))) // a service: solotick.New(redisClient, "billing")

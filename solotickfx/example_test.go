@@ -14,8 +14,7 @@ import (
 	"github.com/solotick/solotick/solotickfx"
 )
 
-// A service provides its Redis client in place of a store, and gives Module a namespace: see the
-// program in example.
+// A service provides its Redis client in place of a store, and gives Module a namespace: see the program in example.
 func Example() {
 	done := make(chan struct{})
 	newReport := func() (*jobs.Job, error) {

@@ -36,14 +36,13 @@ func ExampleParse_refused() {
 		fmt.Printf("%q %v\n", spec, err)
 	}
 	// Output:
-	// "* * *" must have 5 fields, or 6 with leading seconds, and has 3 "61 25 * * *" has "61" in the
-	// minute field: must be a number or a range from 0 to 59; has "25" in the hour field: must be a
-	// number or a range from 0 to 23 "0 0 30 2 *" never fires: none of its months has a day that it
-	// names "@every 500ms" has the period "500ms", which must be whole seconds
+	// "* * *" must have 5 fields, or 6 with leading seconds, and has 3
+	// "61 25 * * *" has "61" in the minute field: must be a number or a range from 0 to 59; has "25" in the hour field: must be a number or a range from 0 to 23
+	// "0 0 30 2 *" never fires: none of its months has a day that it names
+	// "@every 500ms" has the period "500ms", which must be whole seconds
 }
 
-// H spreads jobs over an hour, a night or a week: which minute it stands for depends on the job's
-// name.
+// H spreads jobs over an hour, a night or a week: which minute it stands for depends on the job's name.
 func ExampleParse_hashed() {
 	midnight := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 	for _, job := range []string{"invoices", "reminders", "statements"} {

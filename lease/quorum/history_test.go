@@ -21,15 +21,14 @@ import (
 	"github.com/solotick/solotick/lease/quorum"
 )
 
-// seedVariable names the environment variable that repeats one history. Which of several goroutines
-// goes first at one instant is left to the runtime, so repeat it more than once.
+// seedVariable names the environment variable that repeats one history. Which of several goroutines goes first at one
+// instant is left to the runtime, so repeat it more than once.
 const seedVariable = "SOLOTICK_SEED"
 
 const historyTerm = time.Second
 
-// Clients of different stores contend for ticks while requests and replies are lost, come late and
-// twice, clocks are apart, and nodes forget everything, one at a time. Their answers could be those
-// of one fenced tick.
+// Clients of different stores contend for ticks while requests and replies are lost, come late and twice, clocks are
+// apart, and nodes forget everything, one at a time. Their answers could be those of one fenced tick.
 func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 	seeds := []uint64{}
 	if text := os.Getenv(seedVariable); text != "" {

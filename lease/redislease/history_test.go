@@ -22,8 +22,8 @@ import (
 
 var seed = flag.Uint64("seed", 0, "of the random faults and holders of the histories; 0 draws one")
 
-// Holders that contend for ticks over networks that lose, delay and cut get answers that a single
-// fenced tick could have given them, in some order.
+// Holders that contend for ticks over networks that lose, delay and cut get answers that a single fenced tick could
+// have given them, in some order.
 func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 	seed := *seed
 	if seed == 0 {
@@ -190,8 +190,7 @@ func (c *client) contend(ctx context.Context) {
 	}
 }
 
-// hold works under a grant: it renews for a while, may freeze, and ends one way or another, or not
-// at all.
+// hold works under a grant: it renews for a while, may freeze, and ends one way or another, or not at all.
 func (c *client) hold(ctx context.Context, g protocol.Grant) {
 	for c.chance(60) && ctx.Err() == nil {
 		if c.use(renews, g) == fenced {

@@ -32,8 +32,8 @@ var lockKinds = []struct {
 	{"writers first", protocol.MaxPermits, []int{1, 1, 1, protocol.MaxPermits}, protocol.OrderLargest},
 }
 
-// Holders that contend for locks over networks that lose, delay and cut get answers that a single
-// fenced lock could have given them, in some order.
+// Holders that contend for locks over networks that lose, delay and cut get answers that a single fenced lock could
+// have given them, in some order.
 func TestHistoriesAreThoseOfFencedLocks(t *testing.T) {
 	seed := *seed
 	if seed == 0 {
@@ -94,8 +94,8 @@ type lockHistory struct {
 	unknown    int // operations
 }
 
-// mostUnknown is how many operations of a history have an unknown outcome, but for those under way:
-// the time to check a history is exponential in that. From then on nothing is lost any more.
+// mostUnknown is how many operations of a history have an unknown outcome, but for those under way: the time to check a history is
+// exponential in that. From then on nothing is lost any more.
 const mostUnknown = 8
 
 // play lets clients contend for the lock until time is up.
@@ -125,8 +125,7 @@ func (h *lockHistory) show(t *testing.T) {
 	})
 }
 
-// check wants the history to be one of a fenced lock, and reports whether there was time to find
-// out.
+// check wants the history to be one of a fenced lock, and reports whether there was time to find out.
 func (h *lockHistory) check(t *testing.T, notified map[verdict]int) bool {
 	t.Helper()
 	for _, op := range h.operations {

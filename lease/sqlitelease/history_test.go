@@ -38,8 +38,8 @@ func (e event) print() {
 	fmt.Println(string(text))
 }
 
-// Processes that change values of one file by compare-and-set, and are killed and frozen meanwhile,
-// get answers that a single register for each key could have given them, in some order.
+// Processes that change values of one file by compare-and-set, and are killed and frozen meanwhile, get answers that a single
+// register for each key could have given them, in some order.
 func TestHistoriesOfProcessesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	seed := *seed

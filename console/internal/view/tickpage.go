@@ -52,8 +52,8 @@ type Attempt struct {
 	Error    string `json:"error"`     // its first line
 }
 
-// WhyPage explains the fate of a tick: who asked, what each was answered, which policy decided, and
-// what would have made it run.
+// WhyPage explains the fate of a tick: who asked, what each was answered, which policy decided, and what would
+// have made it run.
 type WhyPage struct {
 	TickPage
 	Asked  []Asked `json:"asked"`  // first to last; then the live replicas, where the tick may run yet
@@ -136,8 +136,7 @@ func attempts(e fleet.Entry) []Attempt {
 	return list
 }
 
-// granted is about when the lease of a run was granted: a token is the store's time, or a little
-// more.
+// granted is about when the lease of a run was granted: a token is the store's time, or a little more.
 func granted(r fleet.Run) time.Time {
 	at := time.UnixMicro(r.Token).UTC()
 	if !r.Started.IsZero() && r.Started.Before(at) {
