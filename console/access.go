@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/internal/naming"
 )
 
-// Role is what a caller may do; the zero Role may do nothing.
+// Role says which acts a caller may do; the zero Role may do nothing.
 type Role string
 
 // The roles.

@@ -67,7 +67,7 @@ type repairResult struct {
 	Exceptions int    `json:"exceptions"` // ticks after the watermark that do not run again
 }
 
-// forgetResult is what a forget has removed, or would remove.
+// forgetResult lists the parts that a forget has removed, or would remove.
 type forgetResult struct {
 	Job       string `json:"job"`
 	Watermark stamp  `json:"watermark"`

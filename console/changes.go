@@ -16,7 +16,7 @@ type change struct {
 
 func (c *change) empty() bool { return len(c.Jobs) == 0 && len(c.Replicas) == 0 }
 
-// jobChange is what a job does after a change.
+// jobChange is the state of a job after a change.
 type jobChange struct {
 	Job      string           `json:"job"`
 	State    string           `json:"state"`   // running, waiting, free or idle; gone when nobody knows the job any more
@@ -29,7 +29,7 @@ type jobChange struct {
 	Overdue  bool             `json:"overdue"`
 }
 
-// replicaChange is what a replica does after a change.
+// replicaChange is the state of a replica after a change.
 type replicaChange struct {
 	Replica string `json:"replica"`
 	State   string `json:"state"` // live, stopping or gone

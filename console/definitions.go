@@ -15,7 +15,7 @@ type definitions struct {
 	byJob map[string]kept
 }
 
-// kept is what some revisions of a job say.
+// kept holds the texts of some revisions of a job.
 type kept struct {
 	revisions string
 	list      []fleet.Definition

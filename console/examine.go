@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/console/internal/view"
 )
 
-// Examination is what checks of the store and the fleet have found.
+// Examination holds the findings of checks of the store and the fleet.
 type Examination struct {
 	Store    string // the address of the store, without credentials
 	Findings []Finding
@@ -40,7 +40,7 @@ const (
 	firstExamination = 500 * time.Millisecond
 )
 
-// examined is what an examination found, and when by this machine's clock.
+// examined holds the findings of an examination, and its time by this machine's clock.
 type examined struct {
 	Examination
 	at time.Time
@@ -86,7 +86,7 @@ func severityOf(result string) string {
 	return result
 }
 
-// examinationPage is what the command doctor prints.
+// examinationPage holds the output of the command doctor.
 type examinationPage struct {
 	Redis     string    `json:"redis"` // its address; empty for another store
 	Store     string    `json:"store"` // the address of Redis, or the path of a file

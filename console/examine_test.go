@@ -45,7 +45,7 @@ func TestFleetPageHasFindingsOfOneExamination(t *testing.T) {
 		page := text(t, s.get("/fleet"))
 		require.Contains(t, page, "set maxmemory-policy to noeviction")
 		require.Contains(t, page, "redis.example:6379")
-		require.Less(t, strings.Index(page, "evicts"), strings.Index(page, "7.0.15"), "what is wrong is first")
+		require.Less(t, strings.Index(page, "evicts"), strings.Index(page, "7.0.15"), "faults are first")
 	}
 	store := s.decode(s.get("/api/v1/replicas"))["store"].(map[string]any)
 	require.Equal(t, "error", store["findings"].([]any)[0].(map[string]any)["severity"])

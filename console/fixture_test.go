@@ -93,7 +93,7 @@ func asJSON(r *http.Request) { r.Header.Set("Content-Type", "application/json") 
 
 func asForm(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }
 
-// answer is what a request got, all of it in memory.
+// answer is the whole response to a request, in memory.
 type answer struct{ *http.Response }
 
 // do answers a request.
@@ -227,7 +227,6 @@ func logTo(w io.Writer) console.Option {
 	return console.WithLogger(slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})))
 }
 
-// remove makes the store forget a job.
 // payload claims the tick that waits, and returns what it was triggered with.
 func (s *faultyStore) payload(t require.TestingT, job string) string {
 	r, err := s.Inspect(context.Background(), job)
@@ -241,6 +240,7 @@ func (s *faultyStore) payload(t require.TestingT, job string) string {
 	return a.Payload
 }
 
+// remove makes the store forget a job.
 func (s *faultyStore) remove(t require.TestingT, job string) {
 	ctx := context.Background()
 	r, err := s.Store.Inspect(ctx, job)

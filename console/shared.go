@@ -72,7 +72,7 @@ type shared[T any] struct {
 	keptAt  time.Time // and when that began; zero before the first
 }
 
-// result is what a read gave.
+// result is the result of a read.
 type result[T any] struct {
 	value   T
 	err     error

@@ -100,7 +100,7 @@ const (
 	locksAtOnce = 500
 )
 
-// lockList is what a read of the locks gave.
+// lockList is the result of a read of the locks.
 type lockList struct {
 	locks       []protocol.Lock
 	more        bool

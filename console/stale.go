@@ -11,7 +11,7 @@ func shown[T any](q *request, s *shared[T]) (value T, ok bool, err error) {
 		if value, err = s.get(q.r.Context()); err == nil {
 			return value, true, nil
 		}
-		if p := problemOf(err); q.api || p.fallback == nil { // it is the answer to what was asked, and no failure of the store
+		if p := problemOf(err); q.api || p.fallback == nil { // it answers the question, and is no failure of the store
 			return value, false, p
 		}
 		stale := *q.from.Snapshot

@@ -23,7 +23,7 @@ func TestStaleErrorIsFoundThroughWhatWrapsIt(t *testing.T) {
 	require.NotErrorIs(t, errors.New("fence: stale fencing token"), fence.ErrStale)
 }
 
-func TestFaultsAreToldTogether(t *testing.T) {
+func TestFaultsAreReportedTogether(t *testing.T) {
 	require.NoError(t, fencing.Validate(strings.Repeat("x", fencing.MaxResource), fencing.MaxToken))
 	require.NoError(t, fencing.Validate("é \n", 1))
 	for _, resource := range []string{"", strings.Repeat("x", fencing.MaxResource+1), "a\x00b", "\xff"} {

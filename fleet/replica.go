@@ -6,7 +6,7 @@ import (
 	"github.com/solotick/solotick/internal/heartbeat"
 )
 
-// Replica is what a replica said in its last heartbeat, which it sends every few seconds.
+// Replica holds the last heartbeat of a replica, which it sends every few seconds.
 type Replica struct {
 	ID          string
 	Groups      []string         // that it serves, besides the jobs that name none

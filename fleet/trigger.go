@@ -53,7 +53,7 @@ type Triggered struct {
 	Wait time.Duration
 	Next time.Time // by fleet time
 
-	// Limit is what there were too many of, of a trigger that was refused: rate, waiting, keys or
+	// Limit names the limit that was reached, of a trigger that was refused: rate, waiting, keys or
 	// payloads. Policy has the rate and the burst of the job that are in force.
 	Limit  protocol.TriggerLimit
 	Policy protocol.Policy

@@ -109,7 +109,7 @@ func keeperGoroutines() int {
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("lease.(*Renewer).look("))
 }
 
-// newKeeper returns a renewer that is closed at the end of the test.
+// newRenewer returns a renewer that is closed at the end of the test.
 func newRenewer(t *testing.T, store lease.Store, observe ...func(lease.Renewal)) *lease.Renewer {
 	k := lease.NewRenewer(store)
 	for _, f := range observe {

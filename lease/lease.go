@@ -116,7 +116,7 @@ func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
 	}
 }
 
-// tell calls the listeners that do not know the deadline yet. Where another goroutine is calling
+// notify calls the listeners that do not know the deadline yet. Where another goroutine is calling
 // one, that does it.
 func (l *Lease) notify() {
 	mu := &l.renewer.mu

@@ -62,7 +62,7 @@ func TestOnRenewalCallsNeverOverlapNorFallBack(t *testing.T) {
 		wg.Wait()
 		time.Sleep(time.Second)
 		require.Greater(t, calls, 20)
-		require.Equal(t, l.Deadline(), last, "the newest is told in the end")
+		require.Equal(t, l.Deadline(), last, "the newest is notified in the end")
 		l.Abandon()
 	})
 }

@@ -178,7 +178,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 	cancel()
 	r := Renewal{Took: time.Since(began), Margins: make([]time.Duration, 0, len(due))}
 
-	var told []*Lease
+	var notified []*Lease
 	k.mu.Lock()
 	k.sending--
 	t := steady.Now()
@@ -193,7 +193,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 			left, extended := k.extendLocked(l, sent, t)
 			r.Margins = append(r.Margins, max(left, 0))
 			if extended && len(l.listeners) > 0 {
-				told = append(told, l)
+				notified = append(notified, l)
 			}
 		case errors.Is(err, ErrFenced):
 			if !l.ending {
@@ -222,7 +222,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 	if r.Kept+r.Fenced+r.Failed+r.Replaced+r.Cancelled > 0 {
 		k.observe(r)
 	}
-	for _, l := range told {
+	for _, l := range notified {
 		l.notify()
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// tick is a claim of a tick, which can be settled.
+// tickClaim is a claim of a tick, which can be settled.
 func tickClaim(name string) lease.Claim {
 	c := claim(name)
 	c.Tick, c.Takeovers = 1000, 3

@@ -121,7 +121,7 @@ func TestEveryGrantHasOneEnd(t *testing.T) {
 	})
 }
 
-func TestAReleaseThatFailsIsTold(t *testing.T) {
+func TestAReleaseThatFailsIsReported(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h := acquire(t, p.Mutex("stock"))

@@ -62,7 +62,7 @@ func free(t testing.TB, locks *lock.Locks, name string) {
 	}, slack, time.Millisecond)
 }
 
-func TestRedisTellsWhoIsNext(t *testing.T) {
+func TestRedisNotifiesWhoIsNext(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	p, q := dial(t, srv.Addr()), dial(t, srv.Addr())

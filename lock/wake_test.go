@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// patient keeps waiters from asking of their own accord while a test counts.
+// waitingStore keeps waiters from asking of their own accord while a test counts.
 var waitingStore = []lock.Option{lock.WithWaiterTTL(time.Hour), lock.WithTTL(time.Hour)}
 
 // sendHold acquires in a goroutine of its own.
@@ -187,17 +187,17 @@ func TestNeedlessNotificationsCostOneClaimEach(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		before := q.link.claims.Load()
-		tell := q.link.wakes()
+		notify := q.link.wakes()
 		for range 10 {
-			tell("stock", nil)
+			notify("stock", nil)
 			synctest.Wait()
-			tell("other", nil)
-			tell("stock", []string{"stranger"})
+			notify("other", nil)
+			notify("stock", []string{"stranger"})
 			synctest.Wait()
 		}
 		require.EqualValues(t, 10, q.link.claims.Load()-before)
 		for range 1000 { // faster than it can ask: they coalesce
-			tell("stock", nil)
+			notify("stock", nil)
 		}
 		synctest.Wait()
 		require.True(t, h.Valid())

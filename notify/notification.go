@@ -111,7 +111,7 @@ func (n Notification) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// oneLine replaces control characters, and what is no UTF-8.
+// oneLine replaces control characters and invalid UTF-8.
 func oneLine(text string) string {
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {

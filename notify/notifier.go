@@ -74,7 +74,7 @@ func WithInterval(d time.Duration) Option { return func(o *options) { o.interval
 // while its only replica restarts.
 func WithConfirm(d time.Duration) Option { return func(o *options) { o.confirm = d } }
 
-// WithLogger sets the logger of what was sent and of what failed. The default discards.
+// WithLogger sets the logger of sent and of failed notifications. The default discards.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 // New makes a notifier on the store that the replicas use. It does not call the store. The error

@@ -56,7 +56,7 @@ func TestNextNotifierKnowsWhatWasSent(t *testing.T) {
 		w.start(w.store, to("x", "new"))
 		w.minute("a")
 		require.Equal(w, []string{"a ok<failed", "a failed<ok"}, w.received("x"))
-		require.Equal(w, []string{"a failed<ok"}, w.received("new"), "what was settled since it is there")
+		require.Equal(w, []string{"a failed<ok"}, w.received("new"), "the settlements since it exists")
 	})
 }
 

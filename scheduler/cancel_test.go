@@ -42,7 +42,7 @@ func TestACancelledRunEndsAtOnce(t *testing.T) {
 				if name == "notified" {
 					within = 0
 				}
-				require.LessOrEqual(t, runs[0].told.Sub(at(40*time.Second)), within)
+				require.LessOrEqual(t, runs[0].cancelled.Sub(at(40*time.Second)), within)
 				outcome, note := f.noteOf("job", at(30*time.Second))
 				require.Equal(t, wire.Cancelled, outcome)
 				require.GreaterOrEqual(t, note.Ended, at(40*time.Second))

@@ -63,7 +63,7 @@ func TestNoTickFromBeforeItsScheduleRuns(t *testing.T) {
 						return
 					}
 					require.Equal(t, "30s, 40s, 50s, 1m0s, 1m10s", f.story("job"))
-					require.Equal(t, map[string]int{"missed edited": 2}, f.passed("job"), "each told by one replica")
+					require.Equal(t, map[string]int{"missed edited": 2}, f.passed("job"), "each reported by one replica")
 				})
 			})
 		}

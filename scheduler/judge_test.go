@@ -59,7 +59,7 @@ func (f *fleet) judge(j *ledger, tick int64, attempts []attempt, faultf func(str
 		// The grant, not only the run, has to come after the holder before was cancelled.
 		for _, g := range j.grants[tick] {
 			if g.token == a.Token && a.Token != before.Token && before.stopped().After(g.at) {
-				faultf("token %d was granted at %s, before attempt %d was told to stop at %s", a.Token, since(g.at), before.Attempt, since(before.stopped()))
+				faultf("token %d was granted at %s, before attempt %d was cancelled at %s", a.Token, since(g.at), before.Attempt, since(before.stopped()))
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func TestLostLeaderIsSucceededWithinATTL(t *testing.T) {
 					runs := f.inOrder("job")
 					require.Len(t, runs, i+2)
 					require.ErrorIs(t, runs[i].cause, lease.ErrLost)
-					require.Less(t, runs[i].told, runs[i+1].start)
+					require.Less(t, runs[i].cancelled, runs[i+1].start)
 					require.LessOrEqual(t, runs[i+1].start.Sub(lost), ttl+50*time.Millisecond)
 					require.NotEqual(t, old.Replica(), runs[i+1].Replica)
 					old.link.heal()
@@ -214,7 +214,7 @@ func TestPausedLeaderTaskEndsUntilItIsResumed(t *testing.T) {
 				require.Len(t, runs, 1)
 				require.ErrorIs(t, runs[0].cause, scheduler.ErrPaused)
 				if name == "notified" {
-					require.Equal(t, at(10*time.Second), runs[0].told.UTC(), "at once")
+					require.Equal(t, at(10*time.Second), runs[0].cancelled.UTC(), "at once")
 				}
 				require.Nil(t, f.leading("job"))
 				f.sleepTo(2 * time.Minute)

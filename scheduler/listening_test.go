@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// earless is a store whose Watch fails while it is earless, and listens again when it is not.
+// withoutNotifications is a store whose Watch fails while it is earless, and listens again when it is not.
 type withoutNotifications struct {
 	*audit
 	until time.Time

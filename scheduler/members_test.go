@@ -111,7 +111,7 @@ func TestEachReplicaKnowsHowManyLive(t *testing.T) {
 		a.link.cut()
 		time.Sleep(21 * time.Second)
 		seen, changes = f.lastSeen("c", 5*time.Minute+7*time.Second)
-		require.Equal(t, scheduler.FleetSeen{Replicas: 1}, seen, "one that is not heard of for 15 s is gone")
+		require.Equal(t, scheduler.FleetSeen{Replicas: 1}, seen, "one without a heartbeat for 15 s is gone")
 		require.Equal(t, 1, changes)
 		a.link.heal()
 		time.Sleep(6 * time.Second)

@@ -27,7 +27,7 @@ func TestPausedJobSkipsTicksAndKeepsItsRuns(t *testing.T) {
 				f.sleepTo(68 * time.Second)
 				require.Equal(t, "10s, 50s, 1m0s", f.story("job"), "the next one after the pause, and none from before")
 				require.Equal(t, map[protocol.Outcome]int{"succeeded": 3, "skipped": 3}, f.fates("job"))
-				require.Equal(t, map[string]int{"skipped paused": 3}, f.passed("job"), "each told by one replica")
+				require.Equal(t, map[string]int{"skipped paused": 3}, f.passed("job"), "each reported by one replica")
 				require.Len(t, f.runs.of("other"), 6, "another job does not mind")
 			})
 		})

@@ -77,7 +77,7 @@ func TestNewestQueuedTickStartsWhenTheRunEnds(t *testing.T) {
 			}
 		}
 		require.Equal(t, strings.Join(story, ", "), f.story("job"))
-		require.Equal(t, map[string]int{"skipped newer": skips}, f.passed("job"), "each told by one replica")
+		require.Equal(t, map[string]int{"skipped newer": skips}, f.passed("job"), "each reported by one replica")
 		require.Equal(t, skips, f.fates("job")[wire.Skipped])
 		replicas := map[string]bool{}
 		for _, run := range f.runs.of("job") {

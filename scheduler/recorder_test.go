@@ -11,19 +11,19 @@ import (
 // attempt is one attempt as its handler saw it.
 type attempt struct {
 	jobs.Run
-	start time.Time
-	told  time.Time // when its context ended; zero while that has not happened
-	cause error     // of that
-	end   time.Time // when it returned; zero while it runs
-	err   error
+	start     time.Time
+	cancelled time.Time // when its context ended; zero while that has not happened
+	cause     error     // of that
+	end       time.Time // when it returned; zero while it runs
+	err       error
 }
 
 // stopped is from when on the attempt had no right to go on, or had ended. The zero time: not yet.
 func (a attempt) stopped() time.Time {
-	if a.told.IsZero() || !a.end.IsZero() && a.end.Before(a.told) {
+	if a.cancelled.IsZero() || !a.end.IsZero() && a.end.Before(a.cancelled) {
 		return a.end
 	}
-	return a.told
+	return a.cancelled
 }
 
 // recorder keeps what handlers saw, in the order in which they began.
@@ -39,16 +39,16 @@ func (r *recorder) wrap(h jobs.Handler) jobs.Handler {
 		r.mu.Lock()
 		r.all = append(r.all, a)
 		r.mu.Unlock()
-		told := make(chan struct{})
+		cancelled := make(chan struct{})
 		stop := context.AfterFunc(ctx, func() {
-			defer close(told)
+			defer close(cancelled)
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			a.told, a.cause = time.Now(), context.Cause(ctx)
+			a.cancelled, a.cause = time.Now(), context.Cause(ctx)
 		})
 		defer func() {
 			if !stop() {
-				<-told
+				<-cancelled
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -274,8 +274,8 @@ func aFrozenServerEndsRunsBeforeTheirLeasesEnd(t *testing.T) {
 		log.mu.Unlock()
 	}
 	require.False(t, end.IsZero())
-	require.Less(t, attempts[0].told, end)
-	require.Greater(t, attempts[0].told, end.Add(-ttl/3), "and not much before")
+	require.Less(t, attempts[0].cancelled, end)
+	require.Greater(t, attempts[0].cancelled, end.Add(-ttl/3), "and not much before")
 	require.Less(t, attempts[0].end, end)
 
 	f.server.Thaw()

@@ -16,10 +16,10 @@ import (
 
 var replacing = jobs.WithOverlap(jobs.Replace)
 
-// deaf is a store that sends no notifications.
+// disconnected is a store that sends no notifications.
 type disconnected struct{ protocol.Store }
 
-// startDeaf starts a replica whose store is no [protocol.Watcher].
+// startDisconnected starts a replica whose store is no [protocol.Watcher].
 func (f *fleet) startDisconnected(id string, options ...scheduler.Option) *replica {
 	f.t.Helper()
 	return f.startOver(id, func(l *link) protocol.Store { return disconnected{l} }, options...)
@@ -47,7 +47,7 @@ func TestNewTickReplacesTheRunningOneAtOnce(t *testing.T) {
 				break
 			}
 			require.ErrorIs(t, run.cause, protocol.ErrReplaced)
-			require.Equal(t, runs[i+1].Tick, run.told.UTC(), "at that of the next")
+			require.Equal(t, runs[i+1].Tick, run.cancelled.UTC(), "at that of the next")
 			f.replacedBefore("job", run.Tick, runs[i+1].Tick)
 		}
 		require.Equal(t, map[protocol.Outcome]int{"replaced": 58, "": 1}, f.fates("job"))
@@ -82,7 +82,7 @@ func TestRunIsReplacedWithoutNotifications(t *testing.T) {
 				for i, run := range runs[:28] {
 					require.ErrorIs(t, run.cause, protocol.ErrReplaced)
 					next := runs[i+1]
-					require.LessOrEqual(t, run.told.Sub(next.Tick), ttl/3+ttl/10)
+					require.LessOrEqual(t, run.cancelled.Sub(next.Tick), ttl/3+ttl/10)
 					require.Less(t, next.start.Sub(next.Tick), ttl+100*time.Millisecond, "when the lease would have run out, at the latest")
 					f.replacedBefore("job", run.Tick, next.Tick)
 				}
@@ -105,12 +105,12 @@ func TestHandlerThatIgnoresItsContextDelaysTheNext(t *testing.T) {
 		f.sleepTo(95 * time.Second)
 		runs := f.runs.of("job")
 		require.Len(t, runs, 3)
-		require.Equal(t, at(60*time.Second), runs[0].told.UTC())
+		require.Equal(t, at(60*time.Second), runs[0].cancelled.UTC())
 		require.WithinRange(t, runs[1].start, at(60*time.Second+ttl/2), at(60*time.Second+ttl+100*time.Millisecond))
 		f.replacedBefore("job", runs[0].Tick, runs[1].Tick)
 		require.Equal(t, map[string]int{"replaced newer": 1}, f.passed("job"), "since its holder did not")
 		lost, _ := eventsOf[scheduler.RunLost](f)
-		require.Len(t, lost, 1, "it is told that it came too late")
+		require.Len(t, lost, 1, "it is reported as too late")
 		require.ErrorIs(t, lost[0].Cause, protocol.ErrFenced)
 	})
 }
@@ -128,7 +128,7 @@ func TestDeadHolderIsReplacedWhenItsLeaseEnds(t *testing.T) {
 				runs := f.runs.of("job")
 				require.Len(t, runs, 2, "it is not taken over")
 				require.ErrorIs(t, runs[0].cause, lease.ErrLost)
-				require.WithinRange(t, runs[1].start, runs[0].told, at(59*time.Second+ttl+100*time.Millisecond))
+				require.WithinRange(t, runs[1].start, runs[0].cancelled, at(59*time.Second+ttl+100*time.Millisecond))
 				f.replacedBefore("job", runs[0].Tick, runs[1].Tick)
 				require.Equal(t, map[string]int{"replaced newer": 1}, f.passed("job"))
 				time.Sleep(time.Minute)

@@ -74,7 +74,7 @@ func TestStoppedRunGoesOnElsewhereAtOnce(t *testing.T) {
 		runs := f.runs.of("job")
 		require.Len(t, runs, 2)
 		require.ErrorIs(t, runs[0].cause, scheduler.ErrStopping)
-		require.Equal(t, epoch.Add(time.Hour+70*time.Second), runs[0].told.UTC(), "after the grace")
+		require.Equal(t, epoch.Add(time.Hour+70*time.Second), runs[0].cancelled.UTC(), "after the grace")
 		require.Equal(t, 2, runs[1].Attempt)
 		require.Equal(t, runs[0].end, runs[1].start, "nobody waits for a lease to run out")
 		released, _ := eventsOf[scheduler.RunReleased](f)
@@ -207,7 +207,7 @@ func TestARunThatDoesNotListenIsNamed(t *testing.T) {
 		runs := f.runs.of("deaf")
 		require.Len(t, runs, 2)
 		require.Greater(t, runs[1].Token, runs[0].Token)
-		require.Less(t, runs[0].told, runs[1].start, "which had been told to stop")
+		require.Less(t, runs[0].cancelled, runs[1].start, "which had been cancelled")
 	})
 }
 

@@ -160,8 +160,8 @@ func TestLeaseLossCancelsBeforeOthersAreGranted(t *testing.T) {
 					require.ErrorIs(t, runs[0].cause, lease.ErrLost)
 					grants := f.grantsOf("job", held[0].Tick)
 					require.Len(t, grants, 2)
-					require.GreaterOrEqual(t, grants[1].at.Sub(runs[0].told), min(ttl/20, time.Second), "a margin for late timers")
-					require.GreaterOrEqual(t, runs[0].told.Sub(grants[0].renewed), ttl/2, "no renewal that could still be made is given up")
+					require.GreaterOrEqual(t, grants[1].at.Sub(runs[0].cancelled), min(ttl/20, time.Second), "a margin for late timers")
+					require.GreaterOrEqual(t, runs[0].cancelled.Sub(grants[0].renewed), ttl/2, "no renewal that could still be made is given up")
 				})
 			})
 		}
@@ -180,7 +180,7 @@ func TestLeaseCountsFromWhenItsClaimWasSent(t *testing.T) {
 		grants := f.grantsOf("job", runs[0].Tick)
 		require.GreaterOrEqual(t, runs[0].start.Sub(grants[0].at), 700*time.Millisecond)
 		require.ErrorIs(t, runs[0].cause, lease.ErrLost)
-		require.LessOrEqual(t, runs[0].told.Sub(grants[0].at), ttl-ttl/20)
+		require.LessOrEqual(t, runs[0].cancelled.Sub(grants[0].at), ttl-ttl/20)
 	})
 }
 

@@ -241,7 +241,7 @@ func TestTriggeredRunIsTakenOverByItsDelivery(t *testing.T) {
 	}
 }
 
-// ear hands out what its replica is woken by.
+// subscriber hands out what its replica is woken by.
 type subscriber struct {
 	*link
 	mu   sync.Mutex

@@ -181,7 +181,7 @@ func TestALeaderTaskThatIsRemovedEnds(t *testing.T) {
 		runs := f.inOrder("job")
 		require.Len(t, runs, 2)
 		require.ErrorIs(t, runs[0].cause, scheduler.ErrRemoved)
-		require.Equal(t, removed, runs[0].told)
+		require.Equal(t, removed, runs[0].cancelled)
 		require.Equal(t, removed, runs[1].start, "another takes over at once")
 		for _, r := range f.replicas {
 			r.Update(nil)

@@ -120,7 +120,7 @@ func TestMemoryOfAnotherWorkerCannotBeAsked(t *testing.T) {
 			r := do(t, nil, append([]string{command, "--config", path}, args...)...)
 			require.Equal(t, 2, r.code)
 			require.Empty(t, r.stdout)
-			require.Contains(t, r.stderr, "store.url: what is in the memory of a worker only that worker knows")
+			require.Contains(t, r.stderr, "store.url: the memory of a worker is known only to that worker")
 		})
 	}
 }

@@ -103,7 +103,7 @@ func TestWorkerExportsTheSpanOfATakeover(t *testing.T) {
 	second.signal(syscall.SIGTERM)
 	require.Zero(t, second.exit())
 
-	taken := spans.attempt(2) // what was left to export at the stop is there
+	taken := spans.attempt(2) // the spans left to export at the stop are there
 	require.NotNil(t, taken)
 	require.Equal(t, "run report", taken.Name)
 	require.Equal(t, trace.Span_SPAN_KIND_CONSUMER, taken.Kind)

@@ -50,7 +50,7 @@ func TestOnlyRequestsWithTheNewestTokenPass(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedIsToldAsAProblem(t *testing.T) {
+func TestWhatIsRefusedIsAnsweredWithAProblem(t *testing.T) {
 	h := Middleware(new(fence.Memory), byPath)
 	_, in := ask(t, h, "/a", "6")
 	require.True(t, in)
@@ -98,14 +98,14 @@ func (b broken) Raise(context.Context, string, int64) error { return b.err }
 
 func TestWhenNobodyKnowsNobodyIsLetIn(t *testing.T) {
 	secret := errors.New("secret")
-	var told error
-	for _, opts := range [][]Option{nil, {WithFailed(func(_ *http.Request, err error) { told = err })}} {
+	var reported error
+	for _, opts := range [][]Option{nil, {WithFailed(func(_ *http.Request, err error) { reported = err })}} {
 		w, in := ask(t, Middleware(broken{secret}, byPath, opts...), "/a", "5")
 		require.False(t, in)
 		require.Equal(t, 503, w.Code)
 		require.NotContains(t, w.Body.String(), "secret")
 	}
-	require.Equal(t, secret, told)
+	require.Equal(t, secret, reported)
 }
 
 func TestTheHandlerFindsTheToken(t *testing.T) {

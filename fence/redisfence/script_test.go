@@ -119,7 +119,7 @@ func TestTheTokenIsForgottenWhenItSaysSo(t *testing.T) {
 	}
 }
 
-func TestMistakesAreToldBeforeAnythingIsSent(t *testing.T) {
+func TestMistakesAreReportedBeforeAnythingIsSent(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { _ = client.Close() })
 	s := script(t, add)

@@ -33,7 +33,7 @@ func TestTheSchemaIsInTheDialect(t *testing.T) {
 	require.Contains(t, newTable(t, MySQL, "a`; DROP TABLE b").Schema(), "`a``; DROP TABLE b`")
 }
 
-func TestFaultsOfNamesAreToldTogether(t *testing.T) {
+func TestFaultsOfNamesAreReportedTogether(t *testing.T) {
 	_, err := NewTable(0, "")
 	require.ErrorContains(t, err, "dialect 0")
 	require.ErrorContains(t, err, `table ""`)

@@ -150,7 +150,7 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/tracing": {
 		[]string{"./cmd/worker/internal/exitcode", "./internal/settings", "./internal/spans", "./jobs", "go.opentelemetry.io/otel/..."},
-		"it exports what runs do, whoever runs them",
+		"it exports the spans of runs for the worker",
 	},
 	"./internal/spans": {
 		[]string{"./jobs", "go.opentelemetry.io/otel/..."},
@@ -166,7 +166,7 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/notifications": {
 		[]string{"./cmd/worker/internal/exitcode", "./config", "./internal/joined", "./notify"},
-		"it makes receivers of a configuration, whoever sends to them",
+		"it makes receivers of a configuration for the worker",
 	},
 	"./cmd/worker/internal/configfile": {
 		[]string{"./cmd/worker/internal/exitcode", "./config"},

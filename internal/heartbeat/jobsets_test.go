@@ -56,8 +56,8 @@ func publish(t *testing.T, s *heartbeat.JobSets, jobs map[string]string) string 
 	return digest
 }
 
-// heard returns a replica that names a set, as others read it.
-func heard(t *testing.T, id, digest string, count int) heartbeat.Replica {
+// named returns a replica that names a set, as others read it.
+func named(t *testing.T, id, digest string, count int) heartbeat.Replica {
 	t.Helper()
 	jobs := map[string]string{}
 	for i := range count {
@@ -75,7 +75,7 @@ func TestOneReleaseSharesOneSet(t *testing.T) {
 	var list []heartbeat.Replica
 	for i := range 20 {
 		digest := publish(t, heartbeat.NewJobSets(store), maps.Clone(jobs))
-		list = append(list, heard(t, fmt.Sprint("r", i), digest, len(jobs)))
+		list = append(list, named(t, fmt.Sprint("r", i), digest, len(jobs)))
 		require.Equal(t, list[0].Set, digest)
 	}
 	once := store.puts
@@ -90,7 +90,7 @@ func TestOneReleaseSharesOneSet(t *testing.T) {
 	}
 	gets := store.gets
 	require.Less(t, gets, 4)
-	again := []heartbeat.Replica{heard(t, "r", list[0].Set, len(jobs))}
+	again := []heartbeat.Replica{named(t, "r", list[0].Set, len(jobs))}
 	require.NoError(t, reader.Resolve(t.Context(), again))
 	require.Equal(t, jobs, again[0].Jobs)
 	require.Equal(t, gets, store.gets, "it was known")
@@ -107,7 +107,7 @@ func TestReleasesShareMostOfTheirSets(t *testing.T) {
 	require.NotEqual(t, first, second)
 	require.Equal(t, before+2, store.puts, "a part and the root")
 
-	list := []heartbeat.Replica{heard(t, "a", first, len(jobs)), heard(t, "b", second, len(jobs))}
+	list := []heartbeat.Replica{named(t, "a", first, len(jobs)), named(t, "b", second, len(jobs))}
 	require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list))
 	require.Equal(t, jobs, list[0].Jobs)
 	require.Equal(t, changed, list[1].Jobs)
@@ -121,7 +121,7 @@ func TestLostSetIsUnknownUntilPutAgain(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store)}
 	jobs := manyJobs(100, "v1")
 	owner := heartbeat.NewJobSets(store)
-	list := []heartbeat.Replica{heard(t, "a", publish(t, owner, jobs), len(jobs))}
+	list := []heartbeat.Replica{named(t, "a", publish(t, owner, jobs), len(jobs))}
 	store.Forget()
 	reader := heartbeat.NewJobSets(store)
 	require.NoError(t, reader.Resolve(t.Context(), list))
@@ -151,7 +151,7 @@ func TestASetThatIsUsedOutlivesItsLife(t *testing.T) {
 		heartbeat.AgeOfSets(used, time.Hour)
 		publish(t, used, jobs)
 	}
-	list := []heartbeat.Replica{heard(t, "a", digest, len(jobs)), heard(t, "b", old, len(other))}
+	list := []heartbeat.Replica{named(t, "a", digest, len(jobs)), named(t, "b", old, len(other))}
 	require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list))
 	require.Equal(t, jobs, list[0].Jobs)
 	require.Nil(t, list[1].Jobs, "nobody uses it")
@@ -164,11 +164,11 @@ func TestAnUnreadableSetIsUnknown(t *testing.T) {
 		"a root of nothing": "r" + strings.Repeat("0", 32),
 	} {
 		require.NoError(t, store.PutSet(t.Context(), []byte(set), time.Hour))
-		list := []heartbeat.Replica{heard(t, "a", protocol.SetDigest([]byte(set)), 3)}
+		list := []heartbeat.Replica{named(t, "a", protocol.SetDigest([]byte(set)), 3)}
 		require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list), what)
 		require.Nil(t, list[0].Jobs, what)
 	}
-	list := []heartbeat.Replica{heard(t, "a", "not a digest", 3)}
+	list := []heartbeat.Replica{named(t, "a", "not a digest", 3)}
 	require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list))
 	require.Nil(t, list[0].Jobs)
 }
@@ -180,7 +180,7 @@ func TestAFailingStoreLeavesJobsUnknown(t *testing.T) {
 	digest, err := owner.Publish(t.Context(), jobs)
 	require.ErrorIs(t, err, store.fails)
 	require.NotEmpty(t, digest, "its heartbeat names the set all the same")
-	list := []heartbeat.Replica{heard(t, "a", digest, len(jobs))}
+	list := []heartbeat.Replica{named(t, "a", digest, len(jobs))}
 	reader := heartbeat.NewJobSets(store)
 	require.ErrorIs(t, reader.Resolve(t.Context(), list), store.fails)
 	require.Nil(t, list[0].Jobs)
@@ -210,7 +210,7 @@ func TestHeartbeatThatListsItsJobsIsRead(t *testing.T) {
 	store := new(memlease.Store)
 	jobs := manyJobs(100, "v1")
 	jobs["report"] = "2"
-	list := []heartbeat.Replica{old, heard(t, "new", publish(t, heartbeat.NewJobSets(store), jobs), len(jobs))}
+	list := []heartbeat.Replica{old, named(t, "new", publish(t, heartbeat.NewJobSets(store), jobs), len(jobs))}
 	require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list))
 	serving, _, revisions := heartbeat.NewService(list).Of("report")
 	require.Equal(t, []string{"new", "old"}, serving)

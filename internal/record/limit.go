@@ -52,7 +52,7 @@ func (l *Limit) Take(id string, list []protocol.Take, ahead time.Duration, at *M
 	answers := make([]protocol.Taken, len(list))
 	i := slices.IndexFunc(l.Done, func(b Batch) bool { return b.ID == id })
 	var ok uint64
-	waiting := map[protocol.Limit]int{} // units that those who wait come back for
+	waiting := map[protocol.Limit]int{} // units that waiting callers come back for
 	for n, t := range list {
 		var v view
 		if t.Limit.Window {

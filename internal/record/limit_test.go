@@ -20,7 +20,7 @@ type took struct {
 	units int
 }
 
-// limited is a limit that is kept as a store does, encoded, with what was taken of it.
+// limited is a limit that is kept as a store does, encoded, with the units taken of it.
 type limited struct {
 	t     require.TestingT
 	value []byte

@@ -102,7 +102,7 @@ func (l *Lock) sweep(at *Moment) (lost []protocol.LostHold) {
 	return lost
 }
 
-// bury remembers that a grant has ended.
+// rememberEnd remembers that a grant has ended.
 func (l *Lock) rememberEnd(token int64, released bool) {
 	l.Gone = append(l.Gone, Gone{token, released})
 	l.Gone = l.Gone[max(0, len(l.Gone)-remembered):]

@@ -61,7 +61,7 @@ func TestCancelledRunThatObeysEndsAtOnce(t *testing.T) {
 	require.ErrorIs(t, failed, context.Canceled)
 }
 
-func TestStoppedProcessIsToldToo(t *testing.T) {
+func TestStoppedProcessIsNotifiedToo(t *testing.T) {
 	s, life := openSupervisor(t), newLifeline(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := shell(life, `trap 'echo terminated >&9; exit 0' TERM; echo up >&9; kill -STOP $$; while :; do sleep 0.02; done`)

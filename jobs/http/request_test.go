@@ -26,7 +26,7 @@ func receive(into chan<- received) nethttp.HandlerFunc {
 	}
 }
 
-func TestRequestTellsOfTheRun(t *testing.T) {
+func TestRequestSaysWhichRunItIs(t *testing.T) {
 	requests := make(chan received, 1)
 	require.NoError(t, do(t, t.Context(), http.Call{URL: serve(t, receive(requests))}))
 	header := (<-requests).header

@@ -129,7 +129,7 @@ func TestWeekdaysEndWithTheirMonth(t *testing.T) {
 	}
 }
 
-func TestRefusedSpecsAreToldTheRule(t *testing.T) {
+func TestRefusedSpecsNameTheRule(t *testing.T) {
 	const (
 		count    = "must have 5 fields, or 6 with leading seconds, and has "
 		zone     = "must not name a time zone: use jobs.WithTimezone"

@@ -68,9 +68,9 @@ func (s *Session) nextID() string {
 
 // clock reckons the store's time from its last answer.
 type clock struct {
-	mu    sync.Mutex
-	now   time.Time // the store's, with the last answer
-	heard time.Time // when that came, by the local monotonic clock
+	mu       sync.Mutex
+	now      time.Time // the store's, with the last answer
+	received time.Time // when that came, by the local monotonic clock
 }
 
 // set notes what a store said whose answer has just come.
@@ -81,12 +81,12 @@ func (c *clock) set(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// An answer is late by its way back, so the reckoning that is ahead is the nearer one.
-	heard := time.Now()
-	ahead := c.now.Add(heard.Sub(c.heard)).Sub(now)
-	if ahead > 0 && ahead < mostLate && heard.Sub(c.heard) < trusted {
+	received := time.Now()
+	ahead := c.now.Add(received.Sub(c.received)).Sub(now)
+	if ahead > 0 && ahead < mostLate && received.Sub(c.received) < trusted {
 		return
 	}
-	c.now, c.heard = now, heard
+	c.now, c.received = now, received
 }
 
 const (
@@ -101,7 +101,7 @@ func (c *clock) reckon() time.Time {
 	if c.now.IsZero() {
 		return time.Time{}
 	}
-	return c.now.Add(time.Since(c.heard))
+	return c.now.Add(time.Since(c.received))
 }
 
 // guesses are the values that were seen last.

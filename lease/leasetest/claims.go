@@ -55,7 +55,7 @@ func anotherRequestOfTheHolderIsAnotherClaim(f *fixture) {
 	f.ok("Settle", f.settle(g, "succeeded"))
 }
 
-func grantMovesTheMark(f *fixture) {
+func grantMovesTheWatermark(f *fixture) {
 	f.equal("watermark", f.ask(protocol.Granted, f.of(100, "a")).Watermark, int64(100))
 	f.equal("watermark", f.record().Watermark, int64(100))
 	// What lies before is decided, whether or not anybody ever claimed it.

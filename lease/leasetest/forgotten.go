@@ -20,7 +20,7 @@ func tokensRiseWhenTheRecordWasLost(f *fixture) {
 	f.above("token", f.grant(0, "b").Token, last)
 }
 
-func forgottenGrantIsWrittenAnewByRenew(f *fixture) {
+func forgottenGrantIsWrittenBackByRenew(f *fixture) {
 	f.expired(100, "a", takeovers(2))
 	g := f.grant(100, "b")
 	g.Attempt = 4
@@ -47,7 +47,7 @@ func forgottenGrantIsWrittenAnewByRenew(f *fixture) {
 	f.fenced("Renew", f.renew(g))
 }
 
-func forgottenGrantIsWrittenAnewBySettle(f *fixture) {
+func forgottenGrantIsWrittenBackBySettle(f *fixture) {
 	g := f.grant(100, "a")
 	f.forgetAll()
 	f.ok("Settle", f.settle(g, "succeeded"))
@@ -60,7 +60,7 @@ func forgottenGrantIsWrittenAnewBySettle(f *fixture) {
 	f.above("token", f.grant(101, "b").Token, g.Token)
 }
 
-func forgottenGrantIsWrittenAnewByRelease(f *fixture) {
+func forgottenGrantIsWrittenBackByRelease(f *fixture) {
 	g := f.grant(100, "a", takeovers(0))
 	f.forgetAll()
 	f.sync(protocol.Sync{Name: f.name, Watermark: 100})
@@ -73,7 +73,7 @@ func forgottenGrantIsWrittenAnewByRelease(f *fixture) {
 	f.fenced("Release", f.release(g))
 }
 
-func forgottenPlainLockIsWrittenAnew(f *fixture) {
+func forgottenPlainLockIsWrittenBack(f *fixture) {
 	g := f.grant(0, "a")
 	f.forgetAll()
 	f.ok("Renew", f.renew(g))
@@ -97,7 +97,7 @@ func forgottenPlainLockIsWrittenAnew(f *fixture) {
 	f.ok("Renew", f.renew(next))
 }
 
-func forgottenGrantsAreWrittenAnewInAnyOrder(f *fixture) {
+func forgottenGrantsAreWrittenBackInAnyOrder(f *fixture) {
 	var grants []protocol.Grant
 	for n := range int64(5) {
 		grants = append(grants, f.grant(100+n, "a"))
@@ -186,7 +186,7 @@ func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 
 // A claimer's newer watermark shows that the record has lost writes; the holders of lost ticks may
 // still come.
-func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
+func whatWasRaisedByAnotherCanBeWrittenBack(f *fixture) {
 	first, second := f.grant(100, "a"), f.grant(101, "a")
 	f.forgetAll()
 	f.sync(protocol.Sync{Name: f.name, Watermark: 50})
@@ -208,7 +208,7 @@ func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 	f.fenced("Renew", f.renew(first))
 }
 
-func timeTellsThatTheStoreForgot(f *fixture) {
+func timeSaysThatTheStoreForgot(f *fixture) {
 	_, since, err := f.store.Time(f.ctx)
 	f.ok("Time", err)
 	time.Sleep(2 * f.ttl)

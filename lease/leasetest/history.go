@@ -29,7 +29,7 @@ func (f *fixture) history(since time.Time, want ...protocol.Settled) {
 	}
 }
 
-func historyTellsHowItWasSettled(f *fixture) {
+func historySaysHowItWasSettled(f *fixture) {
 	began := f.now()
 	f.expired(100, "a")
 	run := f.grant(100, "b")
@@ -62,7 +62,7 @@ func historyTellsHowItWasSettled(f *fixture) {
 	f.equal("settled, as Sync returns", len(f.record().Settled), 0)
 }
 
-func historyTellsOfPauses(f *fixture) {
+func historyHasPauses(f *fixture) {
 	began := f.now()
 	f.pause("ops", "taking stock")
 	f.ask(protocol.Paused, f.of(100, "a"))

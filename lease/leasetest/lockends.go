@@ -96,7 +96,7 @@ func forceReleaseFencesTheHolder(f *fixture) {
 	f.refused("a faulty name", err)
 }
 
-func forgottenLockIsWrittenAnew(f *fixture) {
+func forgottenLockIsWrittenBack(f *fixture) {
 	g := f.lock("a", mutex)
 	f.forgetAll()
 	f.ok("Renew", f.renewLock(g))

@@ -188,7 +188,7 @@ func lockTokensAreAboveWhatIsKnown(f *fixture) {
 	}
 }
 
-func forgottenLockBesideANewTokenIsWrittenAnew(f *fixture) {
+func forgottenLockBesideANewTokenIsWrittenBack(f *fixture) {
 	g := f.lock("a", permits(1, 2), knownToken(f.now().Add(time.Hour).UnixMicro()))
 	f.forgetAll()
 	next := f.lock("b", permits(1, 2), knownToken(g.Token))
@@ -223,7 +223,7 @@ func expiredLockIsTakenByWhoNeedsIt(f *fixture) {
 	f.lock("d", permits(2, 3))
 }
 
-func ownExpiredLockIsGrantedAnew(f *fixture) {
+func ownExpiredLockIsGrantedAgain(f *fixture) {
 	for _, limit := range []int{1, 2, 4} {
 		f.again()
 		if limit > 1 {
@@ -284,7 +284,7 @@ func renewalExtendsTheLockFromNow(f *fixture) {
 	}
 }
 
-func locksAreApartFromOccasions(f *fixture) {
+func locksAreApartFromTicks(f *fixture) {
 	g := f.lock("b", mutex)
 	f.grant(100, "a")
 	plain := f.grant(0, "a")

@@ -10,20 +10,20 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// told is one notification.
-type told struct {
+// lockNotice is one notification.
+type lockNotice struct {
 	name     string
 	requests []string
 }
 
 // listen listens until the case ends. The next two methods read notifications.
-func (f *fixture) listen() <-chan told {
+func (f *fixture) listen() <-chan lockNotice {
 	f.Helper()
 	l := f.locker()
 	ctx, cancel := context.WithCancel(f.ctx)
-	heard, ended := make(chan told, 1024), make(chan error, 1)
+	notices, ended := make(chan lockNotice, 1024), make(chan error, 1)
 	go func() {
-		ended <- l.Listen(ctx, func(name string, requests []string) { heard <- told{name, slices.Clone(requests)} })
+		ended <- l.Listen(ctx, func(name string, requests []string) { notices <- lockNotice{name, slices.Clone(requests)} })
 	}()
 	f.Cleanup(func() {
 		cancel()
@@ -31,18 +31,18 @@ func (f *fixture) listen() <-chan told {
 			f.Errorf("Listen ended with: %v", err)
 		}
 	})
-	f.next(heard, "")
-	return heard
+	f.next(notices, "")
+	return notices
 }
 
 // next returns the next requests that come for a name.
-func (f *fixture) next(heard <-chan told, name string) []string {
+func (f *fixture) next(notices <-chan lockNotice, name string) []string {
 	f.Helper()
 	bound := time.NewTimer(20 * time.Second)
 	defer bound.Stop()
 	for {
 		select {
-		case t := <-heard:
+		case t := <-notices:
 			if t.name == name {
 				return t.requests
 			}
@@ -52,36 +52,36 @@ func (f *fixture) next(heard <-chan told, name string) []string {
 	}
 }
 
-// tells wants the next notification to name the requests of these claims. So there is no earlier
+// notifies wants the next notification to name the requests of these claims. So there is no earlier
 // notification that has not been read.
-func (f *fixture) tells(heard <-chan told, claims ...protocol.LockClaim) {
+func (f *fixture) notifies(notices <-chan lockNotice, claims ...protocol.LockClaim) {
 	f.Helper()
 	var want []string
 	for _, c := range claims {
 		want = append(want, c.Request)
 	}
-	if got := f.next(heard, f.name); !slices.Equal(got, want) {
+	if got := f.next(notices, f.name); !slices.Equal(got, want) {
 		f.Fatalf("notified were %s, want %s", strings.Join(got, " "), strings.Join(want, " "))
 	}
 }
 
-func listenTellsWhoseTurnItIs(f *fixture) {
-	heard := f.listen()
+func listenNotifiesWhoseTurnItIs(f *fixture) {
+	notices := f.listen()
 	g := f.lock("a", mutex)
 	b := f.queue("b", mutex, arrival)
 	c := f.queue("c", mutex, arrival)
 	f.ok("Release", f.releaseLock(g))
-	f.tells(heard, b) // one of many
+	f.notifies(notices, b) // one of many
 	g = f.grantedNow(b)
 	f.ok("Renew", f.renewLock(g))
 	f.ok("Release", f.releaseLock(g))
-	f.tells(heard, c)
+	f.notifies(notices, c)
 	g = f.grantedNow(c)
 	f.ok("Release", f.releaseLock(g)) // nobody waits
 	g = f.lock("a", mutex)
 	d := f.queue("d", mutex, waits)
 	f.ok("Release", f.releaseLock(g))
-	f.tells(heard, d)
+	f.notifies(notices, d)
 
 	// What has run out is in nobody's way.
 	f.name = f.other("x")
@@ -90,40 +90,40 @@ func listenTellsWhoseTurnItIs(f *fixture) {
 	both := f.queue("c", permits(2, 2), arrival)
 	f.runsOut(old)
 	f.ok("Release", f.releaseLock(g))
-	f.tells(heard, both)
+	f.notifies(notices, both)
 }
 
-func listenTellsAllReadersUpToTheFirstWriter(f *fixture) {
-	heard := f.listen()
+func listenNotifiesAllReadersUpToTheFirstWriter(f *fixture) {
+	notices := f.listen()
 	g := f.lock("a", write)
 	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
 	w := f.queue("w", write, arrival)
 	r3 := f.queue("r3", read, arrival)
 	f.ok("Release", f.releaseLock(g))
-	f.tells(heard, r1, r2)
+	f.notifies(notices, r1, r2)
 	first, second := f.grantedNow(r1), f.grantedNow(r2)
 	f.ok("Release", f.releaseLock(first)) // nobody can go
 	f.ok("Release", f.releaseLock(second))
-	f.tells(heard, w)
+	f.notifies(notices, w)
 	f.ok("Release", f.releaseLock(f.grantedNow(w)))
-	f.tells(heard, r3)
+	f.notifies(notices, r3)
 }
 
 func listenPassesWhoLetsNobodyGoFirst(f *fixture) {
-	heard := f.listen()
+	notices := f.listen()
 	g, other := f.lock("a", permits(2, 3)), f.lock("b", permits(1, 3))
 	all := f.queue("c", permits(3, 3), waits)
 	two, one := f.queue("d", permits(2, 3), waits), f.queue("e", permits(1, 3), waits)
 	f.ok("Release", f.releaseLock(other))
-	f.tells(heard, one)
+	f.notifies(notices, one)
 	f.ok("Release", f.releaseLock(g))
-	f.tells(heard, all) // it is the first, and fits
+	f.notifies(notices, all) // it is the first, and fits
 	f.ok("Release", f.releaseLock(f.grantedNow(two)))
-	f.tells(heard, all)
+	f.notifies(notices, all)
 }
 
 func whoLeavesTheLineLetsTheNextGo(f *fixture) {
-	heard := f.listen()
+	notices := f.listen()
 	f.lock("a", permits(1, 3))
 	b := f.queue("b", permits(3, 3), arrival)
 	c, d := f.queue("c", permits(1, 3), arrival), f.queue("d", permits(2, 3), arrival)
@@ -133,17 +133,17 @@ func whoLeavesTheLineLetsTheNextGo(f *fixture) {
 	f.ok("Release", f.releaseLock(protocol.LockGrant{
 		Name: f.name, Holder: "b", Request: b.Request, TTL: long, Permits: 3, Limit: 3,
 	}))
-	f.tells(heard, c)
+	f.notifies(notices, c)
 }
 
 func whoTakesAwayLetsOthersGo(f *fixture) {
-	heard := f.listen()
+	notices := f.listen()
 	f.lock("a", permits(1, 2))
 	g := f.lock("b", permits(1, 2))
 	small := f.queue("c", permits(1, 2), waits)
 	f.runsOut(g)
 	f.queue("d", permits(2, 2), waits) // for this it is not enough
-	f.tells(heard, small)
+	f.notifies(notices, small)
 
 	f.name = f.other("x")
 	g = f.lock("a", permits(2, 2))
@@ -151,7 +151,7 @@ func whoTakesAwayLetsOthersGo(f *fixture) {
 	f.queue("c", permits(1, 2), waits)
 	f.runsOut(g)
 	f.lock("d", permits(1, 2)) // it does not need all
-	f.tells(heard, first)
+	f.notifies(notices, first)
 }
 
 // runsOut returns when the lease of a grant has run out.
@@ -163,7 +163,7 @@ func (f *fixture) runsOut(g protocol.LockGrant) {
 }
 
 func whoPassesTheDeadLetsOthersPass(f *fixture) {
-	heard := f.listen()
+	notices := f.listen()
 	f.lock("a", read)
 	dead := f.queue("dead", write, arrival)
 	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
@@ -171,54 +171,54 @@ func whoPassesTheDeadLetsOthersPass(f *fixture) {
 	f.askLock(protocol.Queued, dead)
 	f.until(f.now().Add(f.ttl))
 	f.grantedNow(r2)
-	f.tells(heard, r1)
+	f.notifies(notices, r1)
 }
 
-func listenTellsAnyWhenThereAreMany(f *fixture) {
-	heard := f.listen()
+func listenNotifiesAnyWhenThereAreMany(f *fixture) {
+	notices := f.listen()
 	g := f.lock("a", write)
 	for range 100 {
 		f.queue("r", read, arrival)
 	}
 	f.ok("Release", f.releaseLock(g))
-	f.tells(heard) // any
+	f.notifies(notices) // any
 }
 
-func tellIt(c *protocol.LockClaim) { c.Notify = true }
+func notifyIt(c *protocol.LockClaim) { c.Notify = true }
 
-func tellTellsOfGrantAndEnd(f *fixture) {
-	heard := f.listen()
+func publishedLocksNotifyOfGrantAndEnd(f *fixture) {
+	notices := f.listen()
 	f.ok("Release", f.releaseLock(f.lock("a", permits(1, 4)))) // nobody is notified of others
 	for _, beside := range []bool{false, true} {
-		c := f.ofLock("a", permits(1, 4), tellIt)
+		c := f.ofLock("a", permits(1, 4), notifyIt)
 		g := c.Grant(f.askLock(protocol.Granted, c))
-		f.tells(heard, c)
+		f.notifies(notices, c)
 		f.askLock(protocol.Granted, c) // it was notified
-		waiting := f.ofLock("b", permits(4, 4), waits, tellIt)
+		waiting := f.ofLock("b", permits(4, 4), waits, notifyIt)
 		f.askLock(protocol.Queued, waiting) // and this is no grant
 		f.ok("Renew", f.renewLock(g))
 		f.ok("Release", f.releaseLock(g))
 		if beside {
-			f.tells(heard, c)
+			f.notifies(notices, c)
 			break
 		}
-		f.tells(heard, waiting, c)
+		f.notifies(notices, waiting, c)
 		f.lock("c", permits(1, 4))
 	}
 
 	f.name = f.other("x")
 	for _, limit := range []int{1, 4} { // alone, and beside another
-		c := f.ofLock("a", permits(1, limit), tellIt)
+		c := f.ofLock("a", permits(1, limit), notifyIt)
 		g := c.Grant(f.askLock(protocol.Granted, c))
-		f.tells(heard, c)
+		f.notifies(notices, c)
 		f.ok("Release", f.releaseLock(g))
-		f.tells(heard, c)
+		f.notifies(notices, c)
 		f.lock("b", permits(1, 4))
 	}
 }
 
-func forceReleaseTellsTheHolderAndWhoseTurnItIs(f *fixture) {
-	heard := f.listen()
+func forceReleaseNotifiesTheHolderAndWhoseTurnItIs(f *fixture) {
+	notices := f.listen()
 	c := f.ofLock("a", mutex)
 	g := c.Grant(f.askLock(protocol.Granted, c))
 	b := f.queue("b", mutex, arrival)
@@ -227,6 +227,6 @@ func forceReleaseTellsTheHolderAndWhoseTurnItIs(f *fixture) {
 		_, err := f.locker().ForceRelease(f.ctx, f.name, g.Token)
 		f.ok("ForceRelease", err)
 	}
-	f.tells(heard, b, c)
+	f.notifies(notices, b, c)
 	f.grantedNow(b)
 }

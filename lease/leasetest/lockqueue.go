@@ -157,7 +157,7 @@ func claimAgainKeepsTheTicket(f *fixture) {
 	f.grantedNow(c)
 }
 
-func leftTellsWhenToAskAgain(f *fixture) {
+func remainingSaysWhenToAskAgain(f *fixture) {
 	g := f.lock("a", mutex)
 	a := f.askLock(protocol.Queued, f.ofLock("b", mutex, arrival, ticket(long/2)))
 	f.between("left of the lease", a.Remaining, long/2+1, kept(long))

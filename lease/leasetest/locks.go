@@ -47,7 +47,7 @@ func plainLockIsHeldByOne(f *fixture) {
 	f.ask(protocol.Held, f.of(0, "b"))
 }
 
-func plainLockLeavesTheMarkAlone(f *fixture) {
+func plainLockLeavesTheWatermarkAlone(f *fixture) {
 	f.grant(100, "a")
 	lock := f.grant(0, "b", known(500))
 	f.equal("watermark", f.record().Watermark, int64(100))

@@ -190,7 +190,7 @@ func syncKeepsTheRevision(f *fixture) {
 	}
 }
 
-func syncKeepsTheSchedulesSinceTheMark(f *fixture) {
+func syncKeepsTheSchedulesSinceTheWatermark(f *fixture) {
 	bring := func(revision string) (texts []string) {
 		asked := f.now()
 		f.until(asked.Add(2 * time.Millisecond))

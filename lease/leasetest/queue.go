@@ -172,7 +172,7 @@ func waitingCannotBeRenewedOrSettled(f *fixture) {
 	f.ask(protocol.Queued, c)
 }
 
-func watchTellsWhoQueues(f *fixture) {
+func watchNotifiesWhoQueues(f *fixture) {
 	woken := f.watch()
 	g := f.grant(100, "a")
 	c := f.of(101, "b", queue)

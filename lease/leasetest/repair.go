@@ -33,7 +33,7 @@ func (f *fixture) repair(changed bool) protocol.Repaired {
 	return a
 }
 
-func repairBringsTheMarkBackToNow(f *fixture) {
+func repairBringsTheWatermarkBackToNow(f *fixture) {
 	n := f.future()
 	g := f.grant(n, "a")
 	f.ok("Settle", f.settle(g, "succeeded"))

@@ -14,7 +14,7 @@ func replacedOf(g protocol.Grant) protocol.Settled {
 	}
 }
 
-func overlapReplaceTellsTheHolder(f *fixture) {
+func overlapReplaceNotifiesTheHolder(f *fixture) {
 	g := f.grant(100, "a")
 	c := f.of(101, "b", replace)
 	a := f.ask(protocol.Queued, c)
@@ -156,7 +156,7 @@ func plainLocksAreNotReplaced(f *fixture) {
 	f.ok("Renew", f.renew(free))
 }
 
-func watchTellsWhoIsReplaced(f *fixture) {
+func watchNotifiesWhoIsReplaced(f *fixture) {
 	woken := f.watch()
 	f.grant(100, "a")
 	f.ask(protocol.Queued, f.of(101, "b", replace))

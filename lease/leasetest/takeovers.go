@@ -6,7 +6,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func expiredOccasionIsTakenOver(f *fixture) {
+func expiredTickIsTakenOver(f *fixture) {
 	first := f.expired(100, "a", takeovers(2))
 	f.equal("takeovers", first.Takeovers, 2)
 	second := f.grant(100, "b")
@@ -68,7 +68,7 @@ func atMostOnceIsNeverGrantedTwice(f *fixture) {
 	f.ask(protocol.Decided, f.of(200, "b"))
 }
 
-func otherLostOccasionsAreSettledOnTheWay(f *fixture) {
+func otherLostTicksAreSettledOnTheWay(f *fixture) {
 	once := f.expired(100, "a", takeovers(0))
 	c := f.of(101, "a", ttl(f.ttl), takeovers(1))
 	a := f.ask(protocol.Granted, c)

@@ -229,7 +229,7 @@ func (f *fixture) awaits(woken <-chan call, name string, tick int64) {
 	}
 }
 
-func watchTellsOfReleases(f *fixture) {
+func watchNotifiesOfReleases(f *fixture) {
 	woken := f.watch()
 	g := f.grant(100, "a")
 	f.ok("Release", f.release(g))
@@ -244,7 +244,7 @@ func watchTellsOfReleases(f *fixture) {
 	}
 }
 
-func watchTellsWhoWaits(f *fixture) {
+func watchNotifiesWhoWaits(f *fixture) {
 	woken := f.watch()
 	g := f.grant(100, "a")
 	c := f.of(101, "b", overlap(protocol.OverlapWait))

@@ -50,7 +50,7 @@ func (f *fixture) done(tick int64) {
 	f.ok("Settle", f.settle(f.granted(tick), "succeeded"))
 }
 
-func triggerOpensAnOccasion(f *fixture) {
+func triggerOpensATick(f *fixture) {
 	before := f.now()
 	n := f.trigger(protocol.Opened, protocol.Trigger{}).Tick
 	if n < before.UnixMilli() || n > f.now().UnixMilli()+1 {
@@ -79,7 +79,7 @@ func triggerOpensAnOccasion(f *fixture) {
 	f.equal("settled", f.settled(), []protocol.Settled{{Tick: n, Token: g.Token, Outcome: "succeeded"}})
 }
 
-func triggeredOccasionsRiseAndAreNoTicks(f *fixture) {
+func triggeredTicksRiseAndAreNotScheduled(f *fixture) {
 	last := int64(0)
 	for range 30 { // faster than one in a millisecond
 		n := f.open()
@@ -92,7 +92,7 @@ func triggeredOccasionsRiseAndAreNoTicks(f *fixture) {
 	}
 }
 
-func triggeredOccasionsAreNew(f *fixture) {
+func triggeredTicksAreNew(f *fixture) {
 	for range 3 {
 		now, used := f.now().UnixMilli(), map[int64]bool{}
 		for n := now + 1; n < now+7; n++ { // some are open, others settled
@@ -221,7 +221,7 @@ func lostTriggerIsLost(f *fixture) {
 	f.fenced("Settle", f.settle(g, "succeeded"))
 }
 
-func forgottenTriggerIsWrittenAnew(f *fixture) {
+func forgottenTriggerIsWrittenBack(f *fixture) {
 	n := f.open()
 	g := f.granted(n)
 	f.forgetAll()
@@ -238,7 +238,7 @@ func forgottenTriggerIsWrittenAnew(f *fixture) {
 // many is how many trigger at the same time.
 const many = 200
 
-func watchTellsThatWhatWaitsMayBegin(f *fixture) {
+func watchNotifiesThatWhatWaitsMayBegin(f *fixture) {
 	woken := f.watch()
 	g := f.grant(100, "a")
 	f.awaits(woken, f.name, f.open())
@@ -246,7 +246,7 @@ func watchTellsThatWhatWaitsMayBegin(f *fixture) {
 	f.awaits(woken, f.name, 0)
 }
 
-func watchTellsOfTriggers(f *fixture) {
+func watchNotifiesOfTriggers(f *fixture) {
 	woken := f.watch()
 	f.awaits(woken, f.name, f.open())
 }

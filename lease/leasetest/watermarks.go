@@ -25,7 +25,7 @@ func unknownUntilSynced(f *fixture) {
 	f.grant(51, "a")
 }
 
-func syncKeepsTheMark(f *fixture) {
+func syncKeepsTheWatermark(f *fixture) {
 	name := f.other("x")
 	for i, y := range []protocol.Sync{{Watermark: 50}, {Watermark: 60}, {Watermark: 40}, {Watermark: 70, Known: 45}} {
 		y.Name = name
@@ -61,7 +61,7 @@ func syncAnswersForEachName(f *fixture) {
 	f.equal("records of nothing", len(records), 0)
 }
 
-func staleRecordTakesKnownMark(f *fixture) {
+func staleRecordTakesKnownWatermark(f *fixture) {
 	f.grant(100, "a")
 	a := f.ask(protocol.Decided, f.of(150, "b", known(150)))
 	f.equal("watermark", a.Watermark, int64(150))
@@ -84,7 +84,7 @@ func staleRecordTakesKnownMark(f *fixture) {
 	f.equal("watermark", r.Watermark, int64(20))
 }
 
-func passMovesTheMarkOnlyFromWhereItIs(f *fixture) {
+func skipMovesTheWatermarkOnlyFromWhereItIs(f *fixture) {
 	watermark, passed := f.pass(0, 100, "p1")
 	f.equal("passed", passed, true)
 	f.equal("watermark", watermark, int64(100))

@@ -278,33 +278,33 @@ func (n *fakeNode) Keys(ctx context.Context, prefix, cursor string, count int) (
 func (n *fakeNode) Publish(ctx context.Context, message string) error {
 	return n.travel(ctx, func() {
 		n.mu.Lock()
-		heard := slices.Collect(maps.Keys(n.listeners))
+		notify := slices.Collect(maps.Keys(n.listeners))
 		n.mu.Unlock()
-		for _, f := range heard {
+		for _, f := range notify {
 			(*f)(message)
 		}
 	})
 }
 
 // Listen implements quorum.Node.
-func (n *fakeNode) Listen(ctx context.Context, heard func(string)) error {
+func (n *fakeNode) Listen(ctx context.Context, notify func(string)) error {
 	err := n.travel(ctx, func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if n.listeners == nil {
 			n.listeners = make(map[*func(string)]struct{})
 		}
-		n.listeners[&heard] = struct{}{}
+		n.listeners[&notify] = struct{}{}
 	})
 	defer func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		delete(n.listeners, &heard)
+		delete(n.listeners, &notify)
 	}()
 	if err != nil {
 		return err
 	}
-	heard("")
+	notify("")
 	<-ctx.Done()
 	return context.Cause(ctx)
 }

@@ -40,7 +40,7 @@ func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 			seeds = append(seeds, rand.Uint64N(1_000_000))
 		}
 	}
-	told := map[string]int{}
+	answers := map[string]int{}
 	undecided := 0
 	for _, seed := range seeds {
 		var h *history
@@ -49,7 +49,7 @@ func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 			h.play(t)
 		})
 		for _, op := range h.operations {
-			told[op.Output.(said).verdict]++
+			answers[op.Output.(said).verdict]++
 		}
 		result := porcupine.CheckOperationsTimeout(oneTick.ToModel(), h.operations, 20*time.Second)
 		if result == porcupine.Illegal {
@@ -63,10 +63,10 @@ func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, undecided, len(seeds)/5, "histories that could not be decided")
-	t.Logf("told: %v", told)
+	t.Logf("answers: %v", answers)
 	if len(seeds) > 1 { // otherwise the histories prove little
 		for _, verdict := range []string{"granted", "held", "decided", "done", "fenced", "unknown"} {
-			require.Positive(t, told[verdict], "no client was told %q", verdict)
+			require.Positive(t, answers[verdict], "no client was answered %q", verdict)
 		}
 	}
 }

@@ -152,7 +152,7 @@ func TestWatchAndListenReceiveTheirOwn(t *testing.T) {
 		s := openFake(t, list)
 		synced(t, s, "job")
 		list[0].set(true)
-		var watched, listened heard
+		var watched, listened recorder
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 2)
 		go func() { done <- s.Watch(ctx, watched.wake) }()

@@ -37,9 +37,9 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 	}
 	for limit, kind := range map[int]string{1: "mutex", 3: "semaphore"} {
 		t.Run(kind, func(t *testing.T) {
-			told := map[string]int{}
+			answers := map[string]int{}
 			for _, seed := range seeds {
-				h := &lockHistory{history: &history{rand: rand.New(rand.NewPCG(seed, 2))}, limit: limit, told: told}
+				h := &lockHistory{history: &history{rand: rand.New(rand.NewPCG(seed, 2))}, limit: limit, answers: answers}
 				synctest.Test(t, h.play)
 				result := porcupine.CheckOperationsTimeout(aLock(limit), h.operations, time.Minute)
 				if result != porcupine.Ok {
@@ -49,10 +49,10 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 				}
 				require.Equal(t, porcupine.Ok, result, "repeat with %s=%d", seedVariable, seed)
 			}
-			t.Logf("told: %v", told)
+			t.Logf("answers: %v", answers)
 			if len(seeds) > 1 { // otherwise the histories prove little
 				for _, what := range []string{"granted", "held", "queued", "unknown", "released", "ran out", "renewed"} {
-					require.Positive(t, told[what], "no client was told %q", what)
+					require.Positive(t, answers[what], "no client was answered %q", what)
 				}
 			}
 		})
@@ -63,8 +63,8 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 type lockHistory struct {
 	*history
 
-	limit int
-	told  map[string]int
+	limit   int
+	answers map[string]int
 }
 
 func (h *lockHistory) play(t *testing.T) {
@@ -194,7 +194,7 @@ func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.LockGrant, 
 func (h *lockHistory) notify(what string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.told[what]++
+	h.answers[what]++
 }
 
 func (h *lockHistory) add(in nextOf, called int64) {

@@ -6,7 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// turnOf is a grant of a lock, or its end by release or by its deadline, as its holder knows it.
+// nextOf is a grant of a lock, or its end by release or by its deadline, as its holder knows it.
 type nextOf struct {
 	ends  bool
 	n     int // permits

@@ -37,7 +37,7 @@ type fate struct {
 	settled int // by which attempt; 0 while undecided
 }
 
-// oneOccasion says what may happen to a tick that is granted to one holder at a time and settled
+// oneTick says what may happen to a tick that is granted to one holder at a time and settled
 // once.
 var oneTick = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{fate{}} },

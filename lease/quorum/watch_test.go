@@ -14,21 +14,21 @@ import (
 )
 
 // A collector of the notifications of a watch.
-type heard struct {
+type recorder struct {
 	mu   sync.Mutex
 	list []string
 }
 
-func (h *heard) wake(name string, tick int64) { h.add(fmt.Sprint(name, " ", tick)) }
+func (h *recorder) wake(name string, tick int64) { h.add(fmt.Sprint(name, " ", tick)) }
 
-func (h *heard) add(text string) {
+func (h *recorder) add(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.list = append(h.list, text)
 }
 
 // take returns the notifications since the last call.
-func (h *heard) take() []string {
+func (h *recorder) take() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := h.list
@@ -42,7 +42,7 @@ func TestWatchWorksWithoutAMinority(t *testing.T) {
 		s := openFake(t, list)
 		synced(t, s, "job")
 		list[0].set(true)
-		var h heard
+		var h recorder
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- s.Watch(ctx, h.wake) }()

@@ -271,7 +271,7 @@ func TestWritesThatAFailoverLoses(t *testing.T) {
 		_, err = b.Acquire(t.Context(), protocol.Claim{Name: "kept", Holder: "b", TTL: ttl})
 		require.ErrorIs(t, err, lease.ErrHeld)
 	})
-	t.Run("with replicas to wait for nobody is told that he holds what may be lost", func(t *testing.T) {
+	t.Run("with replicas to wait for nobody is granted what may be lost", func(t *testing.T) {
 		t.Parallel()
 		p, a, b := prepare(t, redislease.WithReplicas(1))
 		_, err := a.Acquire(t.Context(), claim("a"))

@@ -74,10 +74,10 @@ func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 			require.Equal(t, porcupine.Ok, result)
 		}
 	}
-	t.Logf("told: %v", notified)
+	t.Logf("answers: %v", notified)
 	// Otherwise the histories prove little.
 	for _, v := range []verdict{grantedTo, heldBy, decided, done, fenced, unknown} {
-		require.Positive(t, notified[v], "no client was told %q", v)
+		require.Positive(t, notified[v], "no client was answered %q", v)
 	}
 }
 

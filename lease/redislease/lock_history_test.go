@@ -73,11 +73,11 @@ func TestHistoriesAreThoseOfFencedLocks(t *testing.T) {
 	}
 	cancel()
 	faults.Wait()
-	t.Logf("told: %v", notified)
+	t.Logf("answers: %v", notified)
 	require.GreaterOrEqual(t, 2*checked, rounds*len(lockKinds), "the others came to no end in time")
 	// Otherwise the histories prove little.
 	for _, v := range []verdict{grantedTo, heldBy, done, fenced, unknown} {
-		require.Positive(t, notified[v], "no client was told %q", v)
+		require.Positive(t, notified[v], "no client was answered %q", v)
 	}
 }
 

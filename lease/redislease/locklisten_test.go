@@ -121,7 +121,7 @@ func (l *listener) waitsFor(other protocol.Locker, name string, ticket time.Dura
 	return g
 }
 
-// isTold wants l to be notified at once that a grant has ended.
+// isNotified wants l to be notified at once that a grant has ended.
 func (l *listener) isNotified(other protocol.Locker, g protocol.LockGrant) {
 	l.t.Helper()
 	began := time.Now()
@@ -167,7 +167,7 @@ func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 
 	t.Run("TheDocumentedRightsAreEnough", func(t *testing.T) { useEverything(t, openFor(t, connect("app"))) })
 
-	t.Run("WhoWaitsIsTold", func(t *testing.T) {
+	t.Run("WhoWaitsIsNotified", func(t *testing.T) {
 		l := listen(t, openFor(t, connect("app")))
 		require.Empty(t, receive(t, l.notified))
 		for node := range c.nodes {
@@ -182,7 +182,7 @@ func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 		l.end()
 	})
 
-	t.Run("WhoLooksIsTold", func(t *testing.T) {
+	t.Run("WhoLooksIsNotified", func(t *testing.T) {
 		l := listen(t, openFor(t, connect("app")))
 		_, err := l.Lock(t.Context(), "looked")
 		require.NoError(t, err)
@@ -194,7 +194,7 @@ func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 		l.end()
 	})
 
-	t.Run("WhoListensLaterIsTold", func(t *testing.T) {
+	t.Run("WhoListensLaterIsNotified", func(t *testing.T) {
 		s := openFor(t, connect("app"))
 		g := lockGranted(t, other, lockOf("later", "a", "holds", 1, 1))
 		queued(t, s, waiting(lockOf("later", "b", "waits", 1, 1)))

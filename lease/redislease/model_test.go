@@ -80,7 +80,7 @@ type output struct {
 	remaining int64 // us
 }
 
-// fencedOccasion says what may happen to a tick that is granted to one holder at a time, settled
+// fencedTick says what may happen to a tick that is granted to one holder at a time, settled
 // once, and never granted again.
 var fencedTick = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{tick{}} },

@@ -60,10 +60,10 @@ func TestStoppedWriterHoldsUpNobodyPastItsDeadline(t *testing.T) {
 	require.NotErrorIs(t, res.Err, protocol.ErrPermanent)
 	require.Contains(t, s.Hint(res.Err), "continue or kill")
 	require.Less(t, time.Since(began), 10*time.Second)
-	require.Equal(t, "before", string(read(t.Context(), s, "other").Value.Data), "whoever reads needs no lock")
+	require.Equal(t, "before", string(read(t.Context(), s, "other").Value.Data), "a reader needs no lock")
 
 	require.NoError(t, p.Process.Signal(syscall.SIGCONT))
-	require.Contains(t, p.says(t), "rolled back", "what was decided so long ago is not written")
+	require.Contains(t, p.says(t), "rolled back", "a decision so old is not written")
 	require.Zero(t, read(t.Context(), s, "held").Value)
 	changed(t, s, "held", driver.Version{}, "mine")
 }

@@ -94,7 +94,7 @@ func (f *file) open() (*sql.DB, error) {
 		return f.db, nil
 	}
 	if f.db != nil {
-		_ = f.db.Close() // what is under way on the other lane fails
+		_ = f.db.Close() // operations on the other lane fail
 		f.db = nil
 	}
 	opening.Lock()
@@ -127,7 +127,7 @@ func (f *file) open() (*sql.DB, error) {
 	return db, nil
 }
 
-// confirm returns when the disk has what was committed. SQLite would wait for that with its lock
+// confirm returns when the disk has the committed changes. SQLite would wait for that with its lock
 // held: so a process that is stopped, mostly in such a wait, would hold up the others.
 func (f *file) confirm() error {
 	if f.hasty {
@@ -146,7 +146,7 @@ func (f *file) there() bool {
 	return err == nil && os.SameFile(info, f.info)
 }
 
-// unmoved returns an error when what was committed may have gone to a file that nobody finds.
+// unmoved returns an error when a commit may have gone to a file that nobody finds.
 func (f *file) unmoved() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

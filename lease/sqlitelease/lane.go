@@ -27,7 +27,7 @@ type lane struct {
 
 	mu      sync.Mutex
 	pending []*call
-	runs    bool      // a goroutine takes what is pending
+	runs    bool      // a goroutine takes pending work
 	waits   time.Time // since when it has waited for a lock of another process; zero when it does not
 
 	session session // of that goroutine
@@ -82,7 +82,7 @@ func (l *lane) gone(c *call) error {
 	return l.file.failed(cause)
 }
 
-// run carries out what is pending until nothing is.
+// run carries out pending work until there is none.
 func (l *lane) run() {
 	for tries := 0; ; tries++ {
 		l.mu.Lock()
@@ -134,7 +134,7 @@ func (l *lane) attempt(batch []*call) error {
 		return err
 	}
 	t := &tx{session: &l.session}
-	if l.begin == beginRead { // what is read is at least as new as the time
+	if l.begin == beginRead { // the values read are at least as new as the time
 		t.now = l.file.now()
 	}
 	if err := t.exec(l.begin); err != nil {

@@ -81,7 +81,7 @@ func New(path, namespace string, opts ...Option) (*Store, error) {
 	return &Store{s, v}, nil
 }
 
-// Close waits for what is under way, and closes the file. Calls fail with [ErrClosed] from then on.
+// Close waits for the calls under way, and closes the file. Calls fail with [ErrClosed] from then on.
 func (s *Store) Close() error { return s.values.file.close(s.values.reads, s.values.writes) }
 
 // Check implements [protocol.Checker].

@@ -38,7 +38,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 		leasetest.WithClockStep(func(_ *testing.T, s lease.Store, d time.Duration) { s.(*sqlitelease.Store).Step(d) }))
 }
 
-// remove removes the file of a store, and what is beside it.
+// remove removes the file of a store, and the files beside it.
 func remove(t testing.TB, path string) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal", "-shm"} {

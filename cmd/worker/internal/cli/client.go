@@ -63,7 +63,7 @@ func (c *cli) loadForFleet(cmd *cobra.Command) (*config.Config, error) {
 		return nil, err
 	}
 	if _, inFile := cfg.Store.File(); !inFile && !cfg.Redis.Configured() {
-		return nil, &exitcode.ConfigError{Err: fmt.Errorf("%s: store.url: what is in the memory of a worker only that worker knows: "+
+		return nil, &exitcode.ConfigError{Err: fmt.Errorf("%s: store.url: the memory of a worker is known only to that worker: "+
 			"name another store, or ask the worker with --server URL", c.file)}
 	}
 	return cfg, nil

@@ -94,7 +94,7 @@ func TestServerAnswersWhatTheStoreWould(t *testing.T) {
 	require.NoError(t, err)
 	sent, err := json.Marshal(list)
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(sent, &list)) // times on the way are in whole milliseconds, and so is what is between them
+	require.NoError(t, json.Unmarshal(sent, &list)) // times on the way are in whole milliseconds, and so is the time between them
 	want, err := json.Marshal(list)
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), stdout)

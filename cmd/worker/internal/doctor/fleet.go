@@ -36,13 +36,13 @@ func checkFleet(ctx context.Context, s *stores.Store, configured []*jobs.Job) []
 	return []Finding{{Check: "fleet", Result: Unchecked, Finding: fmt.Sprintf("could not be checked: %v", err)}}
 }
 
-// check is a check of the fleet that lists what is wrong.
+// check is a check of the fleet that lists the faults it finds.
 type check struct {
 	name   string
 	good   string // the finding when nothing is wrong
 	result Result // of the check when something is
 	change string
-	// wrong returns what is wrong; empty when nothing is.
+	// wrong returns the faults; empty when there are none.
 	wrong func(s fleet.Status, configured []*jobs.Job) string
 }
 
