@@ -27,6 +27,14 @@ var refused = map[string]string{
 	"limiter": "timeout", "unwanted": "abandoned", "ears": "subscribers", "ear": "subscriber", "anew": "again",
 }
 
+// parts are refused within a name: of a case of the suite of stores, for example.
+var parts = map[*regexp.Regexp]string{
+	regexp.MustCompile(`Occasion`):               "Tick",
+	regexp.MustCompile(`TheMark\b|TheMark[A-Z]`): "TheWatermark",
+	regexp.MustCompile(`Anew\b|Anew[A-Z]`):       "Again, or WrittenBack",
+	regexp.MustCompile(`Told\b|Told[A-Z]`):       "Notified, or Reported",
+}
+
 // phrases are refused in comments.
 var phrases = map[*regexp.Regexp]string{
 	regexp.MustCompile(`(?i)\bno replica lives\b`):            "no replica is alive",
@@ -56,6 +64,16 @@ func TestNamesAndPhrasesAreThoseOfTheGlossary(t *testing.T) {
 			if better := refused[name.Name]; better != "" {
 				t.Errorf("%s: %s: use %s", files.Position(name.Pos()), name.Name, better)
 			}
+			for part, better := range parts {
+				if found := part.FindString(name.Name); found != "" {
+					t.Errorf("%s: %s: use %s in place of %s", files.Position(name.Pos()), name.Name, better, found)
+				}
+			}
+		}
+		for name, doc := range documented(file) {
+			if first := firstWord.FindString(doc); first != "" && first != name.Name {
+				t.Errorf("%s: the comment of %s begins with %s", files.Position(name.Pos()), name.Name, first)
+			}
 		}
 		for _, group := range file.Comments {
 			text := strings.Join(strings.Fields(group.Text()), " ")
@@ -68,6 +86,29 @@ func TestNamesAndPhrasesAreThoseOfTheGlossary(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
+}
+
+// firstWord is the first word of a comment that may be a name which is not exported. The linters know the others.
+var firstWord = regexp.MustCompile(`^[a-z][A-Za-z]*\b`)
+
+// documented returns the comments of a file's functions and types.
+func documented(file *ast.File) map[*ast.Ident]string {
+	list := map[*ast.Ident]string{}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if name := d.Name.Name; !strings.HasPrefix(name, "Example") && !strings.HasPrefix(name, "Test") {
+				list[d.Name] = d.Doc.Text()
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if s, ok := s.(*ast.TypeSpec); ok && d.Lparen == token.NoPos {
+					list[s.Name] = d.Doc.Text()
+				}
+			}
+		}
+	}
+	return list
 }
 
 // declared returns the names that a file declares.
