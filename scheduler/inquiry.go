@@ -41,7 +41,7 @@ const (
 	// inquiryJobs is how many jobs one is about at most: it fits into one message.
 	inquiryJobs = 256
 	// askAgain is when a question is sent again that not all have answered: messages get lost.
-	askAgain = 500 * time.Millisecond
+	askAgain = 200 * time.Millisecond
 	// minInquiry is how long one lasts at least: those that lost their connections to the store
 	// have new ones by then.
 	minInquiry = 2 * time.Second
