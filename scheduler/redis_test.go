@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -118,10 +119,15 @@ func (f *redisFleet) note(e scheduler.Event) {
 // eventually waits for attempts of a job that satisfy ok, and returns them.
 func (f *redisFleet) eventually(job string, within time.Duration, ok func([]attempt) bool) (attempts []attempt) {
 	f.t.Helper()
-	require.Eventually(f.t, func() bool {
+	came := assert.Eventually(f.t, func() bool {
 		attempts = f.runs.of(job)
 		return ok(attempts)
 	}, within, 2*time.Millisecond)
+	if !came {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		require.FailNow(f.t, "it did not happen", "attempts: %+v\nevents: %+v", attempts, f.events)
+	}
 	return attempts
 }
 
