@@ -38,7 +38,7 @@ func (db *database) publish(ctx context.Context, q querier, list []driver.Notifi
 	if len(list) == 0 || db.Notify == "" {
 		return nil
 	}
-	_, err := db.exec(ctx, q, db.Notify)
+	_, err := db.exec(ctx, q, db.Notify, db.Namespace)
 	return err
 }
 
@@ -68,7 +68,7 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 	return db.call(ctx, func(ctx context.Context) error {
 		err := db.notice(ctx, db.DB, "message", message)
 		if err == nil && db.Notify != "" {
-			_, err = db.exec(ctx, db.DB, db.Notify)
+			_, err = db.exec(ctx, db.DB, db.Notify, db.Namespace)
 		}
 		return err
 	})

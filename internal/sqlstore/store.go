@@ -32,7 +32,7 @@ type Store struct {
 type database struct {
 	*Dialect
 	Config
-	lane lane
+	reads, writes lane
 
 	ready  sync.Mutex
 	tables bool // they are there, and as this release made them
@@ -56,7 +56,7 @@ func New(d *Dialect, c Config) (*Store, error) {
 		faults = append(faults, fmt.Errorf("%s: timeout %s must be at least 10ms", d.Package, c.Timeout))
 	}
 	db := &database{Dialect: d, Config: c, wakes: map[chan struct{}]bool{}}
-	db.lane.db = db
+	db.reads, db.writes = lane{db: db, atOnce: 2}, lane{db: db, atOnce: 4}
 	s, err := driver.NewSession(db, c.Namespace)
 	if err != nil {
 		faults = append(faults, fmt.Errorf("%s: %w", d.Package, err))

@@ -18,7 +18,11 @@ func (db *database) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	if len(ops) == 0 {
 		return nil
 	}
-	results, err := db.lane.do(ctx, ops)
+	lane := &db.reads
+	if slices.ContainsFunc(ops, Writes) {
+		lane = &db.writes
+	}
+	results, err := lane.do(ctx, ops)
 	if err != nil {
 		results = make([]driver.Result, len(ops))
 		for i := range results {
@@ -28,11 +32,12 @@ func (db *database) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	return results
 }
 
-func writes(op driver.Op) bool { return op.Change != nil || op.Renew != nil || len(op.Append) > 0 }
+// Writes reports whether an operation may change something.
+func Writes(op driver.Op) bool { return op.Change != nil || op.Renew != nil || len(op.Append) > 0 }
 
 // carryOut carries out operations, in one transaction where one of them changes something.
 func (db *database) carryOut(ctx context.Context, ops []driver.Op) (results []driver.Result, err error) {
-	if !slices.ContainsFunc(ops, writes) {
+	if !slices.ContainsFunc(ops, Writes) {
 		return db.read(ctx, ops)
 	}
 	if db.Dialect.Do != nil {
@@ -79,6 +84,11 @@ func Leases(text []byte) ([]driver.Lease, error) {
 	return leases, nil
 }
 
+// Unreadable is the result of an operation on a row whose leases cannot be read.
+func Unreadable(key string, err error) driver.Result {
+	return driver.Result{Err: fmt.Errorf("%w: leases of %s in table solotick_item: %w", driver.ErrRecord, key, err)}
+}
+
 func encodeLeases(leases []driver.Lease) ([]byte, error) {
 	list := []lease{}
 	for _, l := range leases {
@@ -123,7 +133,7 @@ func (db *database) rows(ctx context.Context, q querier, ops []driver.Op, lock b
 		next.found, next.stamp = true, r.Value.Version.Stamp
 		next.Value.Data = bytesOf(r.Value.Data, next.stamp)
 		if next.Value.Leases, next.broken = Leases(leases); next.broken != nil {
-			next.broken = fmt.Errorf("%w: leases of %s in table solotick_item of %s: %w", driver.ErrRecord, key, db.Place, next.broken)
+			next.broken = Unreadable(key, next.broken).Err
 		}
 		*rows[key] = next
 		return nil

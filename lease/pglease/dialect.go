@@ -19,18 +19,23 @@ var tables string
 var dialect = sqlstore.Dialect{
 	Package:    "pglease",
 	Numbered:   true,
-	Now:        micros("clock_timestamp()"),
-	Began:      micros("statement_timestamp()"),
+	Now:        microseconds("clock_timestamp()"),
+	Began:      microseconds("statement_timestamp()"),
 	Migrations: []string{first},
 	Columns: "SELECT table_name || ' ' || column_name || ' ' || data_type FROM information_schema.columns" +
 		" WHERE table_schema = current_schema() AND table_name LIKE 'solotick\\_%'",
 	Tables:  tables,
+	Prepare: function.prepare,
 	Again:   again,
-	Missing: func(err error) bool { return code(err) == "42P01" },
+	Missing: func(err error) bool { return code(err) == "42P01" || code(err) == "42883" },
 	Advice:  advice,
+	Notify:  "SELECT pg_notify('solotick', ?)",
+	Do:      do,
 }
 
-func micros(clock string) string { return "(extract(epoch from " + clock + ") * 1000000)::bigint" }
+func microseconds(clock string) string {
+	return "(extract(epoch from " + clock + ") * 1000000)::bigint"
+}
 
 // code returns the SQLSTATE of an error, "" where it has none.
 func code(err error) string {
@@ -42,7 +47,7 @@ func code(err error) string {
 
 // again: a deadlock, a serialization failure, or another was quicker to make the same row or table.
 func again(err error) bool {
-	return slices.Contains([]string{"40P01", "40001", "23505", "42P07", "42710"}, code(err))
+	return slices.Contains([]string{"40P01", "40001", "23505", "42P07", "42710", "42723"}, code(err))
 }
 
 func advice(error) (hint string, permanent bool) { return "", false }
