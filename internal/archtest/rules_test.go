@@ -44,6 +44,14 @@ var layers = map[string]layer{
 		[]string{"./internal/protocol", "./lease/driver", "modernc.org/sqlite/..."},
 		"a store knows leases, its file and nothing of jobs",
 	},
+	"./internal/sqlstore": {
+		[]string{"./internal/protocol", "./internal/sleep", "./lease/driver"},
+		"what the stores in databases share: it speaks database/sql, and leaves the driver to each of them",
+	},
+	"./lease/pglease/...": {
+		[]string{"./internal/protocol", "./internal/sqlstore", "./lease/driver", "github.com/jackc/pgx/v5/..."},
+		"a store knows leases, its server and nothing of jobs",
+	},
 	"./lease/quorum/...": {
 		[]string{"./lease", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue", "./internal/quorumnode", "./internal/sleep", "./internal/steady"},
 		"a store knows leases, and of its servers only what is asked of them",
