@@ -26,7 +26,7 @@ var dialect = sqlstore.Dialect{
 	Now:        "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
 	Began:      "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 	Migrations: []string{first},
-	Columns: "SELECT CONCAT(table_name, ' ', column_name, ' ', data_type, ' ', COALESCE(collation_name, '')) FROM information_schema.columns" + ofTables +
+	Columns: "SELECT CONCAT_WS(' ', table_name, column_name, data_type, collation_name) FROM information_schema.columns" + ofTables +
 		" UNION ALL SELECT CONCAT(table_name, ' ', engine) FROM information_schema.tables" + ofTables,
 	Tables:  tables,
 	Again:   func(err error) bool { return slices.Contains(again, number(err)) },
