@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -93,11 +94,9 @@ func connections(config *mysql.Config, timeout time.Duration) (db *sql.DB, place
 		c.Params = map[string]string{}
 	}
 	held := strconv.Itoa(int(Held / time.Second))
-	for name, value := range map[string]string{
+	maps.Copy(c.Params, map[string]string{
 		"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES'", "wait_timeout": held, "innodb_lock_wait_timeout": "1", "autocommit": "1",
-	} {
-		c.Params[name] = value
-	}
+	})
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, "", errors.New("mysqllease: config: go-sql-driver cannot use it") // the cause may show a password
