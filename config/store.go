@@ -1,7 +1,9 @@
 package config
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/solotick/solotick/internal/settings"
@@ -9,15 +11,31 @@ import (
 
 var storeKeys = []key[settings.Store]{
 	field("url", storeURL, func(s *settings.Store) *settings.Secret { return &s.URL },
-		"sqlite:PATH is a file that the workers of one machine share, found from the directory of this one; memory: forgets when the worker ends").
+		"sqlite:PATH is a file that the workers of one machine share, found from the directory of this one; memory: forgets when the worker ends; "+
+			"the others name servers").
 		hidden().defaultsTo("without redis, a file beside this one with the ending .db").needed("write one such as sqlite:solotick.db"),
 }
 
 // storeURL is hidden in errors, as a URL of Redis is.
-var storeURL = single("a URL such as sqlite:solotick.db", "sqlite:PATH, memory:, redis://host, rediss://host or unix:///path",
-	textSchema("^(sqlite|memory|redis|rediss|unix):"), func(t text) (settings.Secret, string) {
+var storeURL = single("a URL such as sqlite:solotick.db", "sqlite:PATH, memory:, redis://host, rediss://host, unix:///path"+serverForms(),
+	textSchema("^(sqlite|memory|redis|rediss|unix|"+strings.Join(slices.Sorted(maps.Keys(ServerURLs)), "|")+"):"), func(t text) (settings.Secret, string) {
 		return settings.NewSecret(t.string), storeURLRule(t.string)
 	})
+
+// ServerURLs are what URLs of servers other than Redis look like, by their scheme.
+var ServerURLs = map[string]string{
+	"postgres":   "postgres://user:password@host/database",
+	"postgresql": "postgresql://user:password@host/database",
+}
+
+// serverForms lists their schemes for the documentation of a key.
+func serverForms() string {
+	text := ""
+	for _, scheme := range slices.Sorted(maps.Keys(ServerURLs)) {
+		text += ", " + scheme + "://"
+	}
+	return text
+}
 
 func storeURLRule(s string) string {
 	scheme, rest, _ := strings.Cut(s, ":")
@@ -39,7 +57,13 @@ func storeURLRule(s string) string {
 	case "redis", "rediss", "unix":
 		return redisURLRule(s)
 	default:
-		return "must start with sqlite:, memory:, redis://, rediss:// (TLS) or unix://"
+		example, ok := ServerURLs[scheme]
+		if !ok {
+			return "must start with sqlite:, memory:, redis://, rediss:// (TLS), unix://" + serverForms()
+		}
+		if path, ok := strings.CutPrefix(rest, "//"); !ok || path == "" || path[0] == '/' && !strings.Contains(path, "?") {
+			return "must name a host, such as " + example
+		}
 	}
 	return ""
 }
@@ -54,7 +78,7 @@ func (r *reader) checkStore(c *Config) {
 		return
 	}
 	url := c.Store.URL.Reveal()
-	if scheme, _, _ := strings.Cut(url, ":"); url != "" && scheme != "sqlite" && scheme != "memory" {
+	if scheme, _, _ := strings.Cut(url, ":"); slices.Contains([]string{"redis", "rediss", "unix"}, scheme) {
 		c.Redis.URL = c.Store.URL
 	}
 }

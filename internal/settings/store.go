@@ -1,11 +1,14 @@
 package settings
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Store says where a fleet meets that has no Redis section: in a file, in this process, or at the
-// Redis of its URL.
+// servers of its URL.
 type Store struct {
-	URL Secret // sqlite:PATH, memory:, or one of redis, rediss and unix; empty where Redis is configured, or nothing
+	URL Secret // sqlite:PATH, memory:, redis://, rediss://, unix://, or that of other servers; empty where Redis is configured, or nothing
 }
 
 // File returns the path of the SQLite file; ok is false for another store.
@@ -15,6 +18,12 @@ func (s Store) File() (path string, ok bool) {
 		path = rest // it begins with another slash
 	}
 	return path, ok
+}
+
+// Servers reports whether the URL names servers other than Redis.
+func (s Store) Servers() bool {
+	scheme, _, _ := strings.Cut(s.URL.Reveal(), ":")
+	return scheme != "" && !slices.Contains([]string{"sqlite", "memory", "redis", "rediss", "unix"}, scheme)
 }
 
 // InFile returns a store in the SQLite file at path.

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
 
@@ -47,6 +48,9 @@ type Dialect struct {
 	Missing func(err error) bool
 	// Advice says what to do about an error, and whether it stays until somebody does.
 	Advice func(err error) (hint string, permanent bool)
+
+	// Facts are what operators have to know of the server. Optional.
+	Facts func(ctx context.Context, db *sql.DB) ([]protocol.Fact, error)
 
 	// Listen calls wake when somebody has published something, also at first, until ctx or the
 	// connection ends. Optional.

@@ -19,6 +19,7 @@ type Config struct {
 	Place     string // of the database, for errors; without a password
 	Namespace string
 	Timeout   time.Duration // of each call
+	Existing  bool          // it makes no tables: calls fail until there are some
 }
 
 // Store is a lease.Store in a database, with every ability of a [driver.Session], and members, sets
@@ -65,6 +66,25 @@ func New(d *Dialect, c Config) (*Store, error) {
 		return nil, err
 	}
 	return &Store{s, db}, nil
+}
+
+// Addr implements [protocol.Described].
+func (s *Store) Addr() string { return s.db.Place }
+
+// Facts implements [protocol.Described].
+func (s *Store) Facts(ctx context.Context) (facts []protocol.Fact, err error) {
+	err = s.db.call(ctx, func(ctx context.Context) error {
+		version, err := s.db.version(ctx, s.db.DB, "")
+		if err == nil && s.db.Dialect.Facts != nil {
+			facts, err = s.db.Dialect.Facts(ctx, s.db.DB)
+		}
+		facts = append(facts, protocol.Fact{Check: "tables", Finding: fmt.Sprintf("they have version %d, as this release makes them", version)})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return facts, nil
 }
 
 // Values is what the session of a store keeps its values in.

@@ -2,10 +2,6 @@ package pglease
 
 import (
 	_ "embed"
-	"errors"
-	"slices"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/solotick/solotick/internal/sqlstore"
 )
@@ -27,8 +23,9 @@ var dialect = sqlstore.Dialect{
 	Tables:  tables,
 	Prepare: function.prepare,
 	Again:   again,
-	Missing: func(err error) bool { return code(err) == "42P01" || code(err) == "42883" },
+	Missing: missing,
 	Advice:  advice,
+	Facts:   facts,
 	Notify:  "SELECT pg_notify('solotick', ?)",
 	Do:      do,
 }
@@ -36,18 +33,3 @@ var dialect = sqlstore.Dialect{
 func microseconds(clock string) string {
 	return "(extract(epoch from " + clock + ") * 1000000)::bigint"
 }
-
-// code returns the SQLSTATE of an error, "" where it has none.
-func code(err error) string {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code
-	}
-	return ""
-}
-
-// again: a deadlock, a serialization failure, or another was quicker to make the same row or table.
-func again(err error) bool {
-	return slices.Contains([]string{"40P01", "40001", "23505", "42P07", "42710", "42723"}, code(err))
-}
-
-func advice(error) (hint string, permanent bool) { return "", false }

@@ -31,10 +31,13 @@ type stored struct{ name, create, body string }
 // prepare makes the function where there is none, and checks the one that is there.
 func (f stored) prepare(ctx context.Context, db *sql.DB) error {
 	var body sql.NullString
-	if err := db.QueryRowContext(ctx, "SELECT (SELECT prosrc FROM pg_proc WHERE oid = to_regproc('"+f.name+"'))").Scan(&body); err != nil {
-		return err
-	}
+	var version int
+	err := db.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::integer, (SELECT prosrc FROM pg_proc WHERE oid = to_regproc('"+f.name+"'))").Scan(&version, &body)
 	switch {
+	case err != nil:
+		return err
+	case version < oldest:
+		return errOld
 	case !body.Valid:
 		_, err := db.ExecContext(ctx, f.create)
 		return err

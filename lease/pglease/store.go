@@ -18,7 +18,10 @@ import (
 // messages. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct{ *sqlstore.Store }
 
-type options struct{ timeout time.Duration }
+type options struct {
+	timeout  time.Duration
+	existing bool
+}
 
 // Option changes a default of [New] and [Open].
 type Option func(*options)
@@ -26,6 +29,10 @@ type Option func(*options)
 // WithTimeout bounds each call. The default is 1 s; at least 10 ms. Choose it well below the
 // shortest TTL.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
+
+// WithExistingTables keeps the store from making tables where there are none: calls fail until there
+// are some.
+func WithExistingTables() Option { return func(o *options) { o.existing = true } }
 
 // New makes a store of the namespace in a database of which db has connections by pgx, as those of
 // stdlib.OpenDBFromPool. Close leaves db open. The first call connects, and makes the tables when
@@ -62,7 +69,7 @@ func open(db *sql.DB, owned bool, place, namespace string, opts []Option) (*Stor
 		}
 		opt(&o)
 	}
-	s, err := sqlstore.New(&dialect, sqlstore.Config{DB: db, Owned: owned, Place: place, Namespace: namespace, Timeout: o.timeout})
+	s, err := sqlstore.New(&dialect, sqlstore.Config{DB: db, Owned: owned, Place: place, Namespace: namespace, Timeout: o.timeout, Existing: o.existing})
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, err
 	}

@@ -17,12 +17,14 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// CheckStore checks a file, or each server of the configured store: of Redis, a Cluster or a
+// CheckStore checks a file, other servers, or each server of the configured store: of Redis, a Cluster or a
 // quorum, and the Sentinels. It writes nothing there.
 func CheckStore(ctx context.Context, s *stores.Store, cfg *config.Config) []Finding {
 	switch c := s.Connection; {
 	case s.File != nil:
 		return checkFile(ctx, s)
+	case s.Servers != nil:
+		return checkServers(ctx, s)
 	case c.Cluster != nil:
 		return checkCluster(ctx, s, cfg)
 	case c.Sentinel != nil:

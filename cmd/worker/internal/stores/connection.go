@@ -28,7 +28,14 @@ type Connection struct {
 // Check reports whether the store of a configuration can be opened, as far as that is known without
 // a connection. Errors are those of [Open].
 func Check(cfg *config.Config) error {
-	if !cfg.Redis.Configured() {
+	switch {
+	case cfg.Store.Servers():
+		s, err := openServers(cfg, CommandTimeout, true)
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	case !cfg.Redis.Configured():
 		return nil
 	}
 	_, err := newConnection(cfg)
