@@ -17,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
 
@@ -49,14 +48,10 @@ type Dialect struct {
 	// Advice says what to do about an error, and whether it stays until somebody does.
 	Advice func(err error) (hint string, permanent bool)
 
-	// Facts are what operators have to know of the server. Optional.
-	Facts func(ctx context.Context, db *sql.DB) ([]protocol.Fact, error)
-
-	// Listen calls wake when somebody has published something, also at first, until ctx or the
-	// connection ends. Optional.
-	Listen func(ctx context.Context, conn *sql.Conn, wake func()) error
-	// Notify is a statement that wakes those who listen in a namespace, its parameter, once its
-	// transaction has ended. Optional.
+	// Listen calls wake with the payload of each Notify until ctx or its connection ends. It may be
+	// that none arrives. Optional, with Notify: a statement that has all who listen woken with a
+	// payload, its parameter, once its transaction has ended.
+	Listen func(ctx context.Context, db *sql.DB, wake func(payload string)) error
 	Notify string
 	// Do carries out operations that change something, in one transaction. Optional: without it rows
 	// are locked, and driver.Item decides.

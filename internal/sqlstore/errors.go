@@ -17,10 +17,9 @@ var ErrClosed = errors.New("the store is closed")
 var ErrChanged = errors.New("a table is not as this release made it")
 
 var (
-	errTimeout  = errors.New("no answer in time")
-	errNewer    = errors.New("the tables were made by a newer release")
-	errNoTables = errors.New("the tables are not there")
-	errEmptied  = errors.New("somebody has emptied the tables")
+	errTimeout = errors.New("no answer in time")
+	errNewer   = errors.New("the tables were made by a newer release")
+	errEmptied = errors.New("somebody has emptied the tables")
 )
 
 // hints are what to change; the errors stay until somebody does.
@@ -30,7 +29,6 @@ var hints = []struct {
 }{
 	{ErrClosed, "close the store when everything that uses it has ended"},
 	{errNewer, "start the newer release, or name another database"},
-	{errNoTables, "start a worker, which makes them"},
 	{ErrChanged, "undo the change of the table, or stop all processes and drop the tables that begin with solotick_"},
 }
 

@@ -19,7 +19,6 @@ type Config struct {
 	Place     string // of the database, for errors; without a password
 	Namespace string
 	Timeout   time.Duration // of each call
-	Existing  bool          // it makes no tables: calls fail until there are some
 }
 
 // Store is a lease.Store in a database, with every ability of a [driver.Session], and members, sets
@@ -42,9 +41,8 @@ type database struct {
 	closed  bool
 	running sync.WaitGroup
 	swept   time.Time
-	wakes   map[chan struct{}]bool // of those who follow notices in this process
-	listens bool                   // one of them has the connection that listens
-	hears   bool                   // which works
+
+	waker waker
 }
 
 // New makes a store. It does not connect yet.
@@ -56,7 +54,7 @@ func New(d *Dialect, c Config) (*Store, error) {
 	if c.Timeout < 10*time.Millisecond {
 		faults = append(faults, fmt.Errorf("%s: timeout %s must be at least 10ms", d.Package, c.Timeout))
 	}
-	db := &database{Dialect: d, Config: c, wakes: map[chan struct{}]bool{}}
+	db := &database{Dialect: d, Config: c}
 	db.reads, db.writes = lane{db: db, atOnce: 2}, lane{db: db, atOnce: 4}
 	s, err := driver.NewSession(db, c.Namespace)
 	if err != nil {
@@ -68,25 +66,6 @@ func New(d *Dialect, c Config) (*Store, error) {
 	return &Store{s, db}, nil
 }
 
-// Addr implements [protocol.Described].
-func (s *Store) Addr() string { return s.db.Place }
-
-// Facts implements [protocol.Described].
-func (s *Store) Facts(ctx context.Context) (facts []protocol.Fact, err error) {
-	err = s.db.call(ctx, func(ctx context.Context) error {
-		version, err := s.db.version(ctx, s.db.DB, "")
-		if err == nil && s.db.Dialect.Facts != nil {
-			facts, err = s.db.Dialect.Facts(ctx, s.db.DB)
-		}
-		facts = append(facts, protocol.Fact{Check: "tables", Finding: fmt.Sprintf("they have version %d, as this release makes them", version)})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return facts, nil
-}
-
 // Values is what the session of a store keeps its values in.
 func (s *Store) Values() driver.Store { return s.db }
 
@@ -96,6 +75,7 @@ func (s *Store) Close() error {
 	s.db.mu.Lock()
 	s.db.closed = true
 	s.db.mu.Unlock()
+	s.db.waker.end()
 	s.db.running.Wait()
 	if !s.db.Owned {
 		return nil

@@ -18,9 +18,6 @@ func (db *database) prepare(ctx context.Context) error {
 	}
 	version, err := db.version(ctx, db.DB, "")
 	if err == nil && version < len(db.Migrations) {
-		if db.Existing && version == 0 {
-			return errNoTables
-		}
 		err = db.migrate(ctx)
 	}
 	if err == nil {

@@ -41,12 +41,16 @@ func (db *database) carryOut(ctx context.Context, ops []driver.Op) (results []dr
 		return db.read(ctx, ops)
 	}
 	if db.Dialect.Do != nil {
-		return db.Dialect.Do(ctx, db.DB, db.Namespace, ops)
+		results, err = db.Dialect.Do(ctx, db.DB, db.Namespace, ops)
+	} else {
+		err = db.within(ctx, func(tx *sql.Tx) error {
+			results, err = db.change(ctx, tx, ops)
+			return err
+		})
 	}
-	err = db.within(ctx, func(tx *sql.Tx) error {
-		results, err = db.change(ctx, tx, ops)
-		return err
-	})
+	if err == nil && slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Change != nil && len(op.Change.Notify) > 0 }) {
+		db.waker.wake()
+	}
 	return results, err
 }
 

@@ -25,7 +25,7 @@ var dialect = sqlstore.Dialect{
 	Again:   again,
 	Missing: missing,
 	Advice:  advice,
-	Facts:   facts,
+	Listen:  listen,
 	Notify:  "SELECT pg_notify('solotick', ?)",
 	Do:      do,
 }

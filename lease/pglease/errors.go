@@ -2,16 +2,12 @@ package pglease
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/solotick/solotick/internal/protocol"
 )
 
 var errOld = errors.New("this PostgreSQL is older than 13")
@@ -80,38 +76,4 @@ func advice(err error) (hint string, permanent bool) {
 		return runs + "; and the network between", false
 	}
 	return "", false
-}
-
-// oldest is the oldest server that works, as server_version_num.
-const oldest = 130000
-
-// facts are what operators have to know of a server.
-func facts(ctx context.Context, db *sql.DB) ([]protocol.Fact, error) {
-	var version, synchronous string
-	var number, standbys int
-	var standby bool
-	err := db.QueryRowContext(ctx, "SELECT current_setting('server_version'), current_setting('server_version_num')::integer,"+
-		" current_setting('synchronous_commit'), pg_is_in_recovery(), (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async')::integer").
-		Scan(&version, &number, &synchronous, &standby, &standbys)
-	if err != nil {
-		return nil, err
-	}
-	v := protocol.Fact{Check: "version", Finding: "PostgreSQL " + version}
-	if number < oldest {
-		v.Fails, v.Change = true, "upgrade PostgreSQL to 13 or later"
-	}
-	w := protocol.Fact{Check: "writes", Finding: "this server is the primary"}
-	if standby {
-		w = protocol.Fact{Check: "writes", Finding: "this server is a standby, on which nothing can be claimed", Fails: true, Change: primary}
-	}
-	d := protocol.Fact{Check: "durability", Finding: "what was answered is on its disk"}
-	switch {
-	case synchronous == "off":
-		d.Finding = "synchronous_commit is off: a server that crashes forgets the last grants, and their ticks can run again"
-		d.Change = "ALTER ROLE ... SET synchronous_commit = on"
-	case standbys > 0:
-		d.Finding += fmt.Sprintf("; %d standbys may be behind: a failover to one forgets the last grants, and their ticks can run again", standbys)
-		d.Change = "set synchronous_standby_names, so that a standby has what was answered"
-	}
-	return []protocol.Fact{v, w, d}, nil
 }

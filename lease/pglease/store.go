@@ -6,9 +6,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/solotick/solotick/internal/sqlstore"
@@ -16,12 +18,12 @@ import (
 
 // Store is a lease.Store in PostgreSQL, with every ability of a driver.Session, and members, sets and
 // messages. It is safe for concurrent use. Close it when it is no longer used.
-type Store struct{ *sqlstore.Store }
-
-type options struct {
-	timeout  time.Duration
-	existing bool
+type Store struct {
+	*sqlstore.Store
+	db *sql.DB
 }
+
+type options struct{ timeout time.Duration }
 
 // Option changes a default of [New] and [Open].
 type Option func(*options)
@@ -29,10 +31,6 @@ type Option func(*options)
 // WithTimeout bounds each call. The default is 1 s; at least 10 ms. Choose it well below the
 // shortest TTL.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
-
-// WithExistingTables keeps the store from making tables where there are none: calls fail until there
-// are some.
-func WithExistingTables() Option { return func(o *options) { o.existing = true } }
 
 // New makes a store of the namespace in a database of which db has connections by pgx, as those of
 // stdlib.OpenDBFromPool. Close leaves db open. The first call connects, and makes the tables when
@@ -47,6 +45,12 @@ func Open(url, namespace string, opts ...Option) (*Store, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("pglease: url: pgx cannot read it; write one such as postgres://user:password@host/name") // the cause may show a password
+	}
+	if c.ValidateConnect == nil {
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	if !strings.Contains(url, "default_query_exec_mode") {
+		c.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(8)
@@ -69,9 +73,9 @@ func open(db *sql.DB, owned bool, place, namespace string, opts []Option) (*Stor
 		}
 		opt(&o)
 	}
-	s, err := sqlstore.New(&dialect, sqlstore.Config{DB: db, Owned: owned, Place: place, Namespace: namespace, Timeout: o.timeout, Existing: o.existing})
+	s, err := sqlstore.New(&dialect, sqlstore.Config{DB: db, Owned: owned, Place: place, Namespace: namespace, Timeout: o.timeout})
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, err
 	}
-	return &Store{s}, nil
+	return &Store{s, db}, nil
 }

@@ -28,14 +28,10 @@ type Connection struct {
 // Check reports whether the store of a configuration can be opened, as far as that is known without
 // a connection. Errors are those of [Open].
 func Check(cfg *config.Config) error {
-	switch {
-	case cfg.Store.Servers():
-		s, err := openServers(cfg, CommandTimeout, true)
-		if err != nil {
-			return err
-		}
-		return s.Close()
-	case !cfg.Redis.Configured():
+	if _, url, ok := cfg.Store.Server(); ok {
+		return checkServer(url, cfg.Namespace)
+	}
+	if !cfg.Redis.Configured() {
 		return nil
 	}
 	_, err := newConnection(cfg)

@@ -1,5 +1,5 @@
 // Package stores opens the store that a configuration names: Redis, a Cluster, Sentinel, a quorum,
-// other servers, a SQLite file, or memory.
+// a SQLite file, another server, or memory.
 package stores
 
 import (
@@ -27,26 +27,12 @@ type Store struct {
 	io.Closer
 	redis      settings.Redis        // as configured
 	url        bool                  // it is configured as store.url, and not below redis
-	Addr       string                // of the servers, without passwords, or the path of the file; "" for a store in this process
+	Addr       string                // of the server, without passwords, or the path of the file; "" for a store in this process
 	Connection *Connection           // nil without Redis
+	Checker    protocol.Checker      // the store, where that is neither Redis nor in this process
 	File       *sqlitelease.Store    // nil for another store
-	Servers    Servers               // nil for another store
 	Streams    redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
 	Nodes      []*redis.Client       // of a quorum, for doctor
-}
-
-// InProcess reports whether the store is known to this process only.
-func (s *Store) InProcess() bool { return s.Connection == nil && s.Checked() == nil }
-
-// Checked returns a store that checks itself; nil of Redis, and of one in this process.
-func (s *Store) Checked() protocol.Checker {
-	switch {
-	case s.File != nil:
-		return s.File
-	case s.Servers != nil:
-		return s.Servers
-	}
-	return nil
 }
 
 // CommandTimeout is the timeout of each call of a command. No lease depends on it, so it does not
@@ -67,8 +53,8 @@ func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count 
 	if path, ok := cfg.Store.File(); ok {
 		return openFile(cfg.Namespace, path, sqlitelease.WithTimeout(timeout))
 	}
-	if cfg.Store.Servers() {
-		return openServers(cfg, timeout, false)
+	if _, url, ok := cfg.Store.Server(); ok {
+		return openServer(url, cfg.Namespace, timeout)
 	}
 	s, err := memlease.New(cfg.Namespace)
 	if err != nil {
@@ -82,9 +68,6 @@ func Ask(cfg *config.Config) (*Store, error) {
 	if path, ok := cfg.Store.File(); ok && !cfg.Redis.Configured() {
 		return openFile(cfg.Namespace, path, sqlitelease.WithTimeout(CommandTimeout), sqlitelease.WithExistingFile())
 	}
-	if cfg.Store.Servers() {
-		return openServers(cfg, CommandTimeout, true)
-	}
 	return Open(cfg, CommandTimeout, slog.New(slog.DiscardHandler), func(int) {})
 }
 
@@ -93,8 +76,11 @@ func openFile(namespace, path string, opts ...sqlitelease.Option) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Store: s, Closer: s, File: s, Addr: path}, nil
+	return &Store{Store: s, Closer: s, Checker: s, File: s, Addr: path}, nil
 }
+
+// InMemory reports whether the store is in the memory of this process.
+func (s *Store) InMemory() bool { return s.Connection == nil && s.Checker == nil }
 
 func openRedis(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
 	c, err := newConnection(cfg)
