@@ -18,8 +18,8 @@ var dialect = sqlstore.Dialect{
 	Now:        microseconds("clock_timestamp()"),
 	Began:      microseconds("statement_timestamp()"),
 	Migrations: []string{first},
-	Columns: "SELECT table_name || ' ' || column_name || ' ' || data_type FROM information_schema.columns" +
-		" WHERE table_schema = current_schema() AND table_name LIKE 'solotick\\_%'",
+	Columns: "SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid" +
+		" WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relkind = 'r' AND c.relname LIKE 'solotick\\_%' AND a.attnum > 0 AND NOT a.attisdropped",
 	Tables:  tables,
 	Prepare: function.prepare,
 	Again:   again,
