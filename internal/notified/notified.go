@@ -109,8 +109,7 @@ func (j Job) Encode() ([]byte, error) {
 func (h Head) Encode() ([]byte, error) {
 	data, err := json.Marshal(h)
 	if err == nil && len(data) > protocol.MaxProgress {
-		h.Receivers = nil
-		data, err = json.Marshal(h)
+		data, err = json.Marshal(Head{Since: h.Since, By: h.By, At: h.At, Waiting: h.Waiting})
 	}
 	return data, err
 }

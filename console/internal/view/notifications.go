@@ -7,7 +7,6 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/notified"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 )
 
@@ -122,13 +121,12 @@ func (p *JobPage) condition(outcomes []fleet.Entry) string {
 		return "overdue"
 	}
 	for _, e := range outcomes { // newest first
-		switch e.Outcome {
-		case wire.Succeeded:
+		if e.Outcome == wire.Succeeded {
 			return "ok"
-		case wire.Failed, wire.Missed, protocol.OutcomeLost:
-			if e.Reason != wire.ReasonEdited && e.Reason != wire.ReasonPast {
-				return string(e.Outcome)
-			}
+		}
+		wrong := e.Outcome == wire.Failed || e.Outcome == wire.Missed || e.Outcome == wire.Lost
+		if wrong && e.Reason != wire.ReasonEdited && e.Reason != wire.ReasonPast {
+			return string(e.Outcome)
 		}
 	}
 	return ""
