@@ -69,7 +69,7 @@ func (s *Store) pooled(ctx context.Context) (bool, error) {
 			}
 		})
 	}()
-	defer func() { cancel(); <-ended }()
+	defer func() { cancel(); _ = <-ended }()
 	for range 10 {
 		if _, err := s.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", channel, mine); err != nil {
 			return false, err
