@@ -1,0 +1,11 @@
+package natslease
+
+import "time"
+
+// Step moves the clock of the servers, as this store sees it.
+func (s *Store) Step(d time.Duration) {
+	c := &s.medium.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.step += d
+}
