@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,23 @@ type chunks struct {
 	First int    // the number of the oldest
 	Count []int  // how many entries each has
 	Most  int    // how many entries the list keeps at least
+	// Moved are hashes of the ids that the newest has: who repeats a request soon is not to add its
+	// entry again. One that is repeated after more than that many others is added.
+	Moved []uint64
+}
+
+func hash(id string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id))
+	return h.Sum64() >> 11 // as JSON has no more bits
+}
+
+// unmoved returns the entries that were not moved a moment ago.
+func (c *chunks) unmoved(list []driver.Entry) []driver.Entry {
+	if c == nil || !slices.ContainsFunc(list, func(e driver.Entry) bool { return slices.Contains(c.Moved, hash(e.ID)) }) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(e driver.Entry) bool { return slices.Contains(c.Moved, hash(e.ID)) })
 }
 
 func (c *chunks) key(item string, i int) string {
@@ -83,9 +101,10 @@ func (w *work) moveOlder(ctx context.Context, op driver.Op, next *stored) (usele
 	moved := before.List[:max(1, len(before.List)-fewEntries)]
 	content := chunk{At: next.At}
 	ids := make(map[string]bool, len(moved))
+	older.Moved = nil
 	for _, e := range moved {
 		content.List = append(content.List, e.entry())
-		ids[e.ID] = true
+		ids[e.ID], older.Moved = true, append(older.Moved, hash(e.ID))
 	}
 	data, err := json.Marshal(content)
 	if err != nil {

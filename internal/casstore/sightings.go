@@ -23,14 +23,14 @@ func (s sight) ends(ttl time.Duration) steady.Instant {
 
 // sightings are what this process has seen of values.
 type sightings struct {
-	mu    sync.Mutex
-	keys  map[string]sighting
-	floor int64 // the greatest stamp of a value that was removed
+	mu   sync.Mutex
+	keys map[string]sighting
 }
 
 type sighting struct {
 	value  *stored // as it was last; nil when it may be another one
 	leases []sight // of its leases, in their order
+	stamp  int64   // the greatest of its stamps
 }
 
 // mostSightings bounds them. A lease whose sighting is missing is seen again for its whole TTL.
@@ -46,11 +46,6 @@ func (s *sightings) see(key string, st *stored) []sight {
 
 func (s *sightings) seeLocked(key string, st *stored, now steady.Instant) []sight {
 	before, known := s.keys[key]
-	if st.revision == 0 {
-		if before.value != nil {
-			s.floor = max(s.floor, before.value.Stamp)
-		}
-	}
 	leases := make([]sight, len(st.Leases))
 	for i, l := range st.Leases {
 		leases[i] = sight{l.Token, l.Mark, now}
@@ -68,7 +63,7 @@ func (s *sightings) seeLocked(key string, st *stored, now steady.Instant) []sigh
 			break
 		}
 	}
-	s.keys[key] = sighting{st, leases}
+	s.keys[key] = sighting{st, leases, max(before.stamp, st.Stamp)}
 	return leases
 }
 
@@ -110,19 +105,16 @@ func (s *sightings) doubtAll() {
 }
 
 func (s *sightings) doubtLocked(key string) {
-	known, ok := s.keys[key]
-	switch known.value = nil; {
-	case len(known.leases) > 0:
+	if known, ok := s.keys[key]; ok {
+		known.value = nil
 		s.keys[key] = known
-	case ok:
-		delete(s.keys, key)
 	}
 }
 
-// least is the least stamp of a value that is made, so that tokens rise through removals also when
-// the clock of the servers was set back.
-func (s *sightings) least(stamp int64) int64 {
+// least is the least stamp of a value that is made: tokens rise also when the clock of the servers
+// was set back since one of that key was removed.
+func (s *sightings) least(key string, stamp int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(stamp, s.floor+1)
+	return max(stamp, s.keys[key].stamp+1)
 }

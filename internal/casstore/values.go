@@ -180,7 +180,7 @@ func (w *work) do(ctx context.Context, op driver.Op) (res driver.Result, err err
 			return res, err
 		}
 		it := w.value.item(w.seen, now)
-		res, changed := it.Do(w.floored(op), now.fleet)
+		res, changed := it.Do(w.adapted(op), now.fleet)
 		switch {
 		case changed:
 			made, err := w.write(ctx, op, it, now)
@@ -207,13 +207,19 @@ func (w *work) do(ctx context.Context, op driver.Op) (res driver.Result, err err
 	return res, fmt.Errorf("%s: other clients changed it before each of %d tries to write", w.key, tries)
 }
 
-// floored is the operation with the least stamp that a new value may have.
-func (w *work) floored(op driver.Op) driver.Op {
-	if c := op.Change; c != nil && c.Data != nil && w.value.version() == (driver.Version{}) {
-		made := *c
-		made.MinStamp = w.sightings().least(c.MinStamp)
-		op.Change = &made
+// adapted is the operation with the least stamp that a new value may have, and without entries that
+// the list has got already.
+func (w *work) adapted(op driver.Op) driver.Op {
+	op.Append = w.value.Older.unmoved(op.Append)
+	if op.Change == nil {
+		return op
 	}
+	made := *op.Change
+	made.Append = w.value.Older.unmoved(made.Append)
+	if made.Data != nil && w.value.version() == (driver.Version{}) {
+		made.MinStamp = w.sightings().least(w.key, made.MinStamp)
+	}
+	op.Change = &made
 	return op
 }
 
