@@ -44,6 +44,14 @@ var layers = map[string]layer{
 		[]string{"./internal/protocol", "./lease/driver", "modernc.org/sqlite/..."},
 		"a store knows leases, its file and nothing of jobs",
 	},
+	"./internal/sqlstore": {
+		[]string{"./internal/protocol", "./internal/sleep", "./lease/driver"},
+		"what the stores in databases share: it speaks database/sql, and leaves the driver to each of them",
+	},
+	"./lease/pglease/...": {
+		[]string{"./internal/protocol", "./internal/sqlstore", "./lease/driver", "github.com/jackc/pgx/v5/..."},
+		"a store knows leases, its server and nothing of jobs",
+	},
 	"./lease/quorum/...": {
 		[]string{"./lease", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue", "./internal/quorumnode", "./internal/sleep", "./internal/steady"},
 		"a store knows leases, and of its servers only what is asked of them",
@@ -209,12 +217,14 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/redislease/..."})},
 		"./lease/sqlitelease/...": {store.reason,
 			and(store.except, []string{"./lease/sqlitelease/..."})},
+		"./lease/pglease/...": {store.reason,
+			and(store.except, []string{"./lease/pglease/..."})},
 		"./lease/quorum/...": {store.reason,
 			and(store.except, []string{"./lease/quorum/..."})},
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
 			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./notify", "./scheduler/...",
-				"./metrics/...", "./internal/quorumnode", "./internal/record", "./internal/wire", "./internal/heartbeat"})},
+				"./metrics/...", "./internal/quorumnode", "./internal/record", "./internal/sqlstore", "./internal/wire", "./internal/heartbeat"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},
 
@@ -227,6 +237,8 @@ var forbidden = func() map[string]ban {
 			and(programs, tests, []string{"./lease/redislease/...", "./jobs/redisstream/...", "./fence/redisfence/..."})},
 		"modernc.org/...": {"lease/sqlitelease is the package that opens a file of SQLite",
 			and(daemon, tests, []string{"./lease/sqlitelease/..."})},
+		"github.com/jackc/...": {"lease/pglease is the package that speaks to PostgreSQL",
+			and(daemon, tests, []string{"./lease/pglease/..."})},
 		"github.com/robfig/...": {"schedules are read and computed in jobs/schedule, which refuses what robfig's parser gets wrong",
 			[]string{"./jobs/schedule"}},
 		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/casstore"
 )
 
 var (
@@ -31,49 +31,58 @@ const (
 	pendingWrite  = jetstream.JSErrCodeStreamWrongLastSequenceConstant
 )
 
-// hints are what to change, by the error; permanent ones stay until somebody does.
+// hint is what to change; a permanent error stays until somebody does.
+type hint struct {
+	permanent bool
+	text      string
+}
+
 var hints = []struct {
-	err       error
-	permanent bool
-	hint      string
+	err error
+	hint
 }{
-	{nats.ErrConnectionClosed, true, "close the connection when everything that uses it has ended"},
-	{nats.ErrAuthorization, true, "check the user and the password, or the credentials"},
-	{nats.ErrAuthExpired, true, "renew the credentials"},
-	{nats.ErrPermissionViolation, true, "let the user of NATS publish and subscribe as docs/stores.md says"},
-	{nats.ErrMaxPayload, true, "raise max_payload of the servers"},
-	{nats.ErrNoResponders, false, "enable JetStream on the servers and for the account; in a cluster, see that most of its servers run"},
-	{errUnfit, true, "change the bucket, or remove it: a worker makes one that fits. NATS 2.11 or later is needed"},
+	{casstore.ErrClosed, hint{true, "close the store when everything that uses it has ended"}},
+	{nats.ErrConnectionClosed, hint{true, "close the connection when everything that uses it has ended"}},
+	{nats.ErrAuthorization, hint{true, "check the user and the password, or the credentials"}},
+	{nats.ErrAuthExpired, hint{true, "renew the credentials"}},
+	{nats.ErrPermissionViolation, hint{true, "let the user of NATS publish and subscribe as docs/stores.md says"}},
+	{nats.ErrMaxPayload, hint{true, "raise max_payload of the servers: 1 MiB is enough"}},
+	{nats.ErrNoResponders, hint{false, "enable JetStream on the servers; in a cluster, see that most of them run"}},
+	{errUnfit, hint{true, "change the bucket, or remove it, and a worker makes one that fits; NATS 2.11 or later is needed"}},
+	{errDisconnected, hint{false, "see that NATS runs, and check its address"}},
+	{errSilent, hint{false, "see that the servers of the bucket run"}},
 }
 
-// codes are what to change, by the error code of JetStream.
-var codes = map[jetstream.ErrorCode]struct {
-	permanent bool
-	hint      string
-}{
-	noStream:    {true, "start a worker, which makes the bucket, or name another one"},
-	jetstream.JSErrCodeJetStreamNotEnabled:           {true, "enable JetStream on the servers"},
+// codes are hints by the error code of JetStream.
+var codes = map[jetstream.ErrorCode]hint{
+	noStream:                               {true, "start a worker, which makes the bucket, or name another one"},
+	jetstream.JSErrCodeJetStreamNotEnabled: {true, "enable JetStream on the servers"},
 	jetstream.JSErrCodeJetStreamNotEnabledForAccount: {true, "enable JetStream for the account"},
+	jetstream.JSErrCodeStreamMessageExceedsMaximum:   {true, "raise the greatest size of a value of the bucket: 1 MiB is enough"},
+	10002: {false, "raise the account's limits of JetStream, or make room"},
+	10005: {false, "see that as many servers run as the bucket is to have replicas"},
+	10008: {false, "see that most of the servers of the cluster run"},
+	10023: {false, "raise max_file_store of the servers, or make room on their disks"},
+	10027: {true, "raise the account's greatest number of streams"},
+	10047: {false, "raise max_file_store of the servers, or make room on their disks"},
+	10074: {true, "name fewer replicas: the server is in no cluster"},
+	10077: {false, "raise the greatest size of the bucket, or make room on the disks of the servers"},
 }
 
-func advice(err error) (hint string, permanent bool) {
+// advice returns what to change when a call fails with err.
+func advice(err error) (text string, permanent bool) {
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
-			return h.hint, h.permanent
+			return h.text, h.permanent
 		}
 	}
-	c := codes[code(err)]
-	return c.hint, c.permanent
+	h := codes[code(err)]
+	return h.text, h.permanent
 }
 
 // failed returns err with the bucket that it is about.
 func (m *medium) failed(err error) error {
-	_, permanent := advice(err)
-	err = fmt.Errorf("natslease: bucket %s: %w", m.bucket, err)
-	if permanent {
-		return protocol.Permanent(err)
-	}
-	return err
+	return fmt.Errorf("natslease: bucket %s: %w", m.bucket, err)
 }
 
 // notConnected says why there is no connection.

@@ -101,7 +101,7 @@ func New(nc *nats.Conn, namespace string, opts ...Option) (*Store, error) {
 
 // Facts are what an operator looks at.
 type Facts struct {
-	Server   string    // the version of the server that the connection is to
+	Server   string // the version of the server that the connection is to
 	Bucket   string
 	Made     time.Time // the bucket, by the servers' clock
 	Replicas int       // how many servers are to keep it

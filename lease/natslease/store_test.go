@@ -26,7 +26,9 @@ func open(t testing.TB, nc *nats.Conn, opts ...natslease.Option) *natslease.Stor
 
 func TestBucketKeepsTheContract(t *testing.T) {
 	srv := natstest.Start(t)
-	drivertest.Run(t, func(t *testing.T) driver.Store { return open(t, srv.Connect(t), natslease.WithBucket(bucket(t))).Values() })
+	drivertest.Run(t, func(t *testing.T) driver.Store {
+		return open(t, srv.Connect(t), natslease.WithBucket(bucket(t))).Values()
+	})
 }
 
 func TestStoreKeepsTheContract(t *testing.T) {

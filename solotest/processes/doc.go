@@ -17,7 +17,7 @@
 // first function, and does not return. So what comes before Run happens in every replica, too, and
 // variables that both functions use are not shared.
 //
-// Each replica has a proxy of its own before Redis.
+// Each replica has a proxy of its own before Redis, or before the servers of another store.
 //
 //	Kill, Stop, Start     SIGKILL, SIGTERM, and another process in its place
 //	Pause, Resume         SIGSTOP, SIGCONT
@@ -29,5 +29,6 @@
 // touches, so it knows the order of all writes. It refuses stale tokens, if the job gives it one.
 //
 // Replicas end with the test, also when that is killed: on Linux, even if they are frozen. Redis is
-// a redis-server of the PATH, for this test alone, or that of [WithRedis].
+// a redis-server of the PATH, for this test alone, or that of [WithRedis]. With [WithStore] the
+// fleet meets on another store.
 package processes

@@ -3,13 +3,18 @@ package processes
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -78,6 +83,31 @@ func TestAGoodJobPassesEveryFault(t *testing.T) {
 			}, WithScheduler(scheduler.WithTTL(time.Second)))
 		})
 	}
+}
+
+func TestFleetMeetsOnAnyStore(t *testing.T) {
+	t.Parallel()
+	kept := filepath.Join(os.TempDir(), "not of the fleet")
+	Run(t, 2, func(r *Replica) {
+		r.Func("invoices", "@yearly", invoices(r.WriteOnce))
+		if r.Client() != nil {
+			panic("there is no Redis that is the fleet's")
+		}
+	}, func(f *Fleet) {
+		f.Gate().After(1, f.Cut)
+		f.Trigger("invoices")
+		once(f)
+		runs := f.Runs("invoices")
+		require.Len(f.t, runs, 2, "the first was cut off")
+		require.NotEqual(f.t, runs[0].Replica, runs[1].Replica)
+	}, WithScheduler(scheduler.WithTTL(time.Second)), WithStore(func(t *testing.T) []string {
+		return []string{kept, redistest.Start(t).Addr()}
+	}, func(addrs []string, namespace string) (lease.Store, error) {
+		if addrs[0] != kept {
+			return nil, errors.New("a path is passed on as it is")
+		}
+		return redislease.New(redis.NewClient(&redis.Options{Addr: addrs[1]}), namespace)
+	}))
 }
 
 func TestAFrozenWriterIsRefused(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proctest"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/scheduler"
 	"github.com/solotick/solotick/solotest/internal/wire"
@@ -30,6 +31,8 @@ type Option func(*settings)
 
 type settings struct {
 	url       string
+	servers   func(t *testing.T) []string
+	open      func(addrs []string, namespace string) (lease.Store, error)
 	scheduler []scheduler.Option
 }
 
@@ -37,6 +40,15 @@ type settings struct {
 // without TLS. The fleet has a random namespace there, whose keys are removed at the end. The
 // default is a redis-server of the PATH, which is started for the test.
 func WithRedis(url string) Option { return func(s *settings) { s.url = url } }
+
+// WithStore makes the fleet use another store than one on Redis. servers is called in the test, and
+// returns where the servers are. open is called in each replica, with an address for each of them,
+// and in the test. A replica reaches host:port by a proxy of its own; anything else, such as the
+// path of a file, is passed on as it is. The fleet has a random namespace there, which is left
+// behind at the end. A store that is an io.Closer is closed.
+func WithStore(servers func(t *testing.T) []string, open func(addrs []string, namespace string) (lease.Store, error)) Option {
+	return func(s *settings) { s.servers, s.open = servers, open }
+}
 
 // WithScheduler passes options to the scheduler of every replica.
 func WithScheduler(options ...scheduler.Option) Option {
@@ -104,7 +116,26 @@ func number(t *testing.T) int {
 // newFleet makes a fleet without replicas.
 func newFleet(t *testing.T, call int, set settings) *Fleet {
 	t.Helper()
-	at := set.url
+	f := &Fleet{
+		t: t, call: call, namespace: "solotest-" + strings.ToLower(rand.Text()),
+		members: map[string]*member{}, jobs: map[string]wire.Job{},
+	}
+	f.gate.fleet = f
+	if set.open == nil {
+		f.openRedis(set.url)
+		return f
+	}
+	f.addrs = set.servers(t)
+	var err error
+	if f.store, err = set.open(f.addrs, f.namespace); err != nil {
+		t.Fatalf("solotest: store: %v", err)
+	}
+	return f
+}
+
+func (f *Fleet) openRedis(at string) {
+	t := f.t
+	t.Helper()
 	if at == "" {
 		if _, err := exec.LookPath("redis-server"); err != nil {
 			t.Fatal("solotest: there is no redis-server on the PATH: install Redis 7.0 or later, or pass processes.WithRedis(url)")
@@ -123,15 +154,10 @@ func newFleet(t *testing.T, call int, set settings) *Fleet {
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Fatalf("solotest: redis at %s: %v", options.Addr, err)
 	}
-	f := &Fleet{
-		t: t, call: call, url: at, addr: options.Addr, client: client,
-		namespace: "solotest-" + strings.ToLower(rand.Text()), members: map[string]*member{}, jobs: map[string]wire.Job{},
-	}
-	f.gate.fleet = f
+	f.url, f.addrs, f.client = at, []string{options.Addr}, client
 	if f.store, err = redislease.New(client, f.namespace); err != nil {
 		t.Fatalf("solotest: redis: %v", err)
 	}
-	return f
 }
 
 func redacted(text string) string {
