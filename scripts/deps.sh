@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, Chromium,
-# ZooKeeper and its Java, on Linux systemd-analyze, and,
+# ZooKeeper and its Java, etcd and nats-server, which are built, on Linux systemd-analyze, and,
 # where they are to be had, the servers that the fences are tested against: PostgreSQL and MariaDB.
 set -eu
 
@@ -9,6 +9,8 @@ if ! command -v "${cc%% *}" >/dev/null; then
 	echo "deps: no C compiler ($cc), which go test -race needs: apt-get install gcc libc6-dev, or xcode-select --install" >&2
 	exit 1
 fi
+
+"$(dirname "$0")/servers.sh" etcd nats-server
 
 # there says whether there is a program, on the PATH or where Debian puts what is not.
 there() {

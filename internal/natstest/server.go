@@ -8,19 +8,20 @@ package natstest
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/solotick/solotick/internal/proctest"
+	"github.com/solotick/solotick/internal/servertest"
 )
 
 const (
@@ -35,7 +36,6 @@ type Server struct {
 	t    testing.TB
 	dir  string
 	port int
-	env  []string
 	proc *proctest.Process // nil while the server is killed
 }
 
@@ -45,8 +45,6 @@ type Option func(*options)
 type options struct {
 	lines []string
 	dir   string
-	env   []string
-	port  int
 }
 
 // WithConf adds text to the configuration of the server.
@@ -71,12 +69,11 @@ func Start(t testing.TB, opts ...Option) *Server {
 
 func prepare(t testing.TB, opts ...Option) *Server {
 	t.Helper()
-	s := &Server{t: t, dir: t.TempDir()}
-	o := &options{dir: s.Dir(), port: freePort(t)}
+	s := &Server{t: t, dir: t.TempDir(), port: freePort(t)}
+	o := &options{dir: s.Dir()}
 	for _, opt := range opts {
 		opt(o)
 	}
-	s.port, s.env = o.port, o.env
 	lines := append([]string{
 		"listen: " + s.Addr(),
 		"server_name: s" + strconv.Itoa(s.port),
@@ -153,21 +150,14 @@ func (s *Server) Kill() {
 // is in the directory.
 func (s *Server) Restart() {
 	s.t.Helper()
-	s.RestartWith()
-}
-
-// RestartWith is Restart with another environment, such as "NAME=value".
-func (s *Server) RestartWith(env ...string) {
-	s.t.Helper()
 	s.Kill()
-	s.env = env
 	s.launch()
 	s.await()
 }
 
 func (s *Server) launch() {
 	s.t.Helper()
-	binary, err := find()
+	binary, err := servertest.Program("nats-server")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -177,7 +167,6 @@ func (s *Server) launch() {
 	}
 	defer func() { _ = log.Close() }() // the child has a copy
 	cmd := exec.Command(binary, "-c", "nats.conf")
-	cmd.Env = append(os.Environ(), s.env...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
 	if s.proc, err = proctest.Start(cmd); err != nil {
 		s.t.Fatalf("start nats-server: %v", err)
@@ -240,32 +229,21 @@ func (s *Server) log() string {
 	return string(text[max(0, len(text)-4096):])
 }
 
-var ports struct {
-	sync.Mutex
-	given map[int]bool
-}
-
-// freePort returns a port that this process has not given to another server.
+// freePort returns one below those that the kernel hands out to outgoing connections: while a server
+// is killed, one of them could take its port.
 func freePort(t testing.TB) int {
 	t.Helper()
-	ports.Lock()
-	defer ports.Unlock()
+	const lowest, past = 10000, 32768
 	for range 100 {
-		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		port := lowest + rand.IntN(past-lowest)
+		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
-		port := l.Addr().(*net.TCPAddr).Port
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if !ports.given[port] {
-			if ports.given == nil {
-				ports.given = map[int]bool{}
-			}
-			ports.given[port] = true
-			return port
-		}
+		return port
 	}
 	t.Fatal("no free port")
 	return 0
