@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -17,7 +18,8 @@ func (m *medium) request(ctx context.Context, msg *nats.Msg, out any) error {
 	if !m.nc.IsConnected() {
 		return notConnected(m.nc) // it would be sent later, when nobody waits for it
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, m.timeout, errTimeout)
+	// It ends a little before the call, whose error would not say what to look at.
+	ctx, cancel := context.WithTimeoutCause(ctx, m.timeout-m.timeout/8, errTimeout)
 	defer cancel()
 	answer, err := m.nc.RequestMsgWithContext(ctx, msg)
 	switch {
@@ -77,7 +79,7 @@ func (m *medium) write(ctx context.Context, subject string, data []byte, from ui
 	msg.Header.Set(jetstream.ExpectedStreamHeader, m.stream)
 	if data == nil {
 		msg.Header.Set(operation, "DEL")
-		msg.Header.Set(jetstream.MsgTTLHeader, markerLife)
+		msg.Header.Set(jetstream.MsgTTLHeader, markerLife.String())
 	}
 	var ack struct {
 		Sequence uint64 `json:"seq"`
@@ -89,9 +91,11 @@ func (m *medium) write(ctx context.Context, subject string, data []byte, from ui
 const (
 	// operation is the header of a message that says what became of its key.
 	operation = "KV-Operation"
-	// markerLife is for how long it is kept: those who watch get it sooner, or watch anew.
-	markerLife = "1m"
 )
+
+// markerLife is for how long such a message is kept when the key was removed: those who watch get it
+// sooner, or begin again. It has no fractions of a second.
+var markerLife = time.Minute
 
 // code returns the error code of JetStream; 0 of another error.
 func code(err error) jetstream.ErrorCode {

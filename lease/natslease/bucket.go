@@ -45,6 +45,8 @@ func (m *medium) look(ctx context.Context) (*jetstream.StreamInfo, error) {
 				return info, err
 			}
 			m.clock.learn(asked, info.TimeStamp)
+			// A full bucket takes only what is smaller than before: not even a renewal.
+			m.full.Store(info.Config.MaxBytes > 0 && info.State.Bytes > uint64(info.Config.MaxBytes)/10*9)
 			m.fits.Store(true)
 			return info, nil
 		case code(err) != noStream || m.mustExist || made:

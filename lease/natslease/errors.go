@@ -17,6 +17,7 @@ var (
 	errTimeout      = errors.New("no answer in time")
 	errDisconnected = errors.New("not connected")
 	errUnfit        = errors.New("its settings do not fit")
+	errRoom         = errors.New("it is nearly full: the rest is kept for what is there already")
 	errPending      = errors.New("other writes of the key were under way all the time")
 	errGap          = errors.New("messages of a consumer were lost")
 	errSilent       = errors.New("a consumer sends nothing, not even heartbeats: it is lost")
@@ -50,6 +51,8 @@ var hints = []struct {
 	{nats.ErrNoResponders, hint{false, "enable JetStream on the servers; in a cluster, see that most of them run"}},
 	{errUnfit, hint{true, "change the bucket, or remove it, and a worker makes one that fits; NATS 2.11 or later is needed"}},
 	{errDisconnected, hint{false, "see that NATS runs, and check its address"}},
+	{errTimeout, hint{false, "see that the servers of the bucket run, and that their disks have room; restart one whose disk was full"}},
+	{errRoom, hint{false, "raise the greatest size of the bucket"}},
 	{errSilent, hint{false, "see that the servers of the bucket run"}},
 }
 

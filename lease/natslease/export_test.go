@@ -9,3 +9,6 @@ func (s *Store) Step(d time.Duration) {
 	defer c.mu.Unlock()
 	c.step += d
 }
+
+// ShortenMarkers has messages that a key was removed kept for a second.
+func ShortenMarkers() { markerLife = time.Second }

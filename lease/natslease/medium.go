@@ -24,6 +24,7 @@ type medium struct {
 	subjects string // what those of the namespace begin with
 	clock    clock
 	fits     atomic.Bool // the bucket was there lately, and its settings fit
+	full     atomic.Bool // nine tenths of it were taken lately: no further key fits
 }
 
 // conflicts is how often a write is repeated that another one, whose end is not known yet, is in
@@ -64,6 +65,9 @@ func each(n int, f func(i int) error) error {
 
 // Put implements casstore.Medium.
 func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) (casstore.Kept, bool, error) {
+	if from == 0 && data != nil && m.full.Load() {
+		return casstore.Kept{}, false, m.failed(errRoom)
+	}
 	subject, expected := m.subject(key), from
 	for n := range conflicts {
 		if data != nil || from != 0 {

@@ -27,7 +27,7 @@ func open(t testing.TB, nc *nats.Conn, opts ...natslease.Option) *natslease.Stor
 func TestBucketKeepsTheContract(t *testing.T) {
 	srv := natstest.Start(t)
 	drivertest.Run(t, func(t *testing.T) driver.Store {
-		return open(t, srv.Connect(t), natslease.WithBucket(bucket(t))).Values()
+		return open(t, srv.Connect(t), natslease.WithBucket(bucket())).Values()
 	})
 }
 
