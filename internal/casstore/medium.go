@@ -2,8 +2,12 @@ package casstore
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+// ErrWentBack is matched by the error of a [Medium] whose present state is one that it had before.
+var ErrWentBack = errors.New("it was emptied or restored")
 
 // Medium keeps small values under keys, and changes one if its revision is as named. A key is made
 // of letters, digits and the characters "._-:/". All methods are safe for concurrent use. An error
@@ -26,7 +30,8 @@ type Medium interface {
 	// Watch calls changed with every key that changes, and what is kept under it, until ctx ends or
 	// the connection fails. It calls missed once it watches, and whenever it may have missed a
 	// change. Of changes of one key that follow each other closely it may leave out all but the
-	// last. It calls one at a time.
+	// last. It calls one at a time. An error that matches ErrWentBack says that the medium was
+	// emptied, or restored from a copy.
 	Watch(ctx context.Context, changed func(key string, kept Kept), missed func()) error
 
 	// Clock returns the time of the servers. It reckons from what they said lately, and asks them

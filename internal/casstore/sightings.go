@@ -104,6 +104,16 @@ func (s *sightings) doubtAll() {
 	}
 }
 
+// forget says that values may be as they were long ago: a mark may be one that its holder has
+// replaced since.
+func (s *sightings) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, known := range s.keys {
+		s.keys[key] = sighting{stamp: known.stamp}
+	}
+}
+
 func (s *sightings) doubtLocked(key string) {
 	if known, ok := s.keys[key]; ok {
 		known.value = nil

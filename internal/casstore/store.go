@@ -43,7 +43,7 @@ import (
 // ErrClosed is matched by the error of calls of a store that was closed.
 var ErrClosed = errors.New("the store is closed")
 
-var errTimeout = errors.New("no answer in time")
+var errTimeout = fmt.Errorf("no answer in time: %w", context.DeadlineExceeded)
 
 // Store is a lease.Store over a medium, with every ability of a [driver.Session], and members, sets
 // and messages. It is safe for concurrent use.

@@ -76,6 +76,11 @@ func (v *values) follow(ctx context.Context) {
 			tried = 0
 			v.missed()
 		})
+		if errors.Is(err, ErrWentBack) {
+			v.seen.forget()
+		} else {
+			v.seen.doubtAll()
+		}
 		v.watch.end(v.failed(ctx, err))
 		sleep.For(ctx, sleep.Scatter(tried, 20*time.Millisecond, time.Second))
 	}
