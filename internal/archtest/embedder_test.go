@@ -15,7 +15,7 @@ import (
 // others are what no service on Redis gets: the other stores, and the modules behind them.
 var others = []string{
 	"sqlitelease", "modernc.org",
-	"pglease", "sqlstore", "github.com/jackc",
+	"pglease", "mysqllease", "sqlstore", "github.com/jackc", "github.com/go-sql-driver",
 }
 
 // A service that embeds Solotick on Redis, in a module of its own with an empty module cache.

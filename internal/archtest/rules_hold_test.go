@@ -45,6 +45,7 @@ func TestRulesRefuse(t *testing.T) {
 		"./lease/redislease":               {"./jobs", "./lease", "./scheduler", "./lease/memlease", "github.com/prometheus/client_golang/prometheus"},
 		"./lease/quorum":                   {"./jobs", "./lock", "./lease/memlease", "./lease/redislease", "github.com/redis/go-redis/v9"},
 		"./lease/sqlitelease":              {"./jobs", "./lease/memlease", "./lease/redislease", "github.com/redis/go-redis/v9"},
+		"./lease/mysqllease":               {"./jobs", "./lease/memlease", "github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"},
 		"./lease/pglease":                  {"./jobs", "./lease/memlease", "modernc.org/sqlite", "github.com/redis/go-redis/v9"},
 		"./internal/sqlstore":              {"./jobs", "./lease", "./lease/pglease", "github.com/jackc/pgx/v5"},
 		"./lock":                           {"./lease/memlease", "./lease/redislease", "./jobs", "./election", "./internal/heap", "github.com/redis/go-redis/v9", "github.com/prometheus/client_golang/prometheus"},
@@ -59,7 +60,7 @@ func TestRulesRefuse(t *testing.T) {
 		"./jobs/redisstream":               {"./lease", "./lease/redislease", "./jobs/http", "./config", "github.com/cenkalti/backoff/v7"},
 		"./jobs/schedule":                  {"./jobs", "github.com/cenkalti/backoff/v7"},
 		"./fleet":                          {"./scheduler", "./lease/redislease", "./config", "github.com/redis/go-redis/v9"},
-		"./scheduler":                      {"./lease/redislease", "./lease/memlease", "./lease/sqlitelease", "modernc.org/sqlite", "./lease/pglease", "github.com/jackc/pgx/v5", "./config", "./metrics", "./jobs/exec", "go.uber.org/fx"},
+		"./scheduler":                      {"./lease/redislease", "./lease/memlease", "./lease/sqlitelease", "modernc.org/sqlite", "./lease/mysqllease", "github.com/go-sql-driver/mysql", "./lease/pglease", "github.com/jackc/pgx/v5", "./config", "./metrics", "./jobs/exec", "go.uber.org/fx"},
 		"./scheduler/fleettime":            {"github.com/redis/go-redis/v9", "github.com/prometheus/client_golang/prometheus"},
 		"./metrics":                        {"./config", "./lease/redislease", "github.com/redis/go-redis/v9", "go.uber.org/fx"},
 		"./config":                         {"./scheduler", "./metrics", "./jobs/redisstream", "github.com/redis/go-redis/v9"},
@@ -91,7 +92,7 @@ func TestRulesRefuse(t *testing.T) {
 
 func TestProductRefusesTestCode(t *testing.T) {
 	for _, pkg := range []string{
-		"./lease", "./internal/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lease/sqlitelease", "./lease/pglease", "./internal/sqlstore", "./lock", "./limit", "./election", "./jobs", "./jobs/http",
+		"./lease", "./internal/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lease/sqlitelease", "./lease/mysqllease", "./lease/pglease", "./internal/sqlstore", "./lock", "./limit", "./election", "./jobs", "./jobs/http",
 		"./scheduler", "./metrics", "./config", "./fence", "./fence/httpfence", "./fence/sqlfence", "./internal/heap",
 		"./cmd/worker", "./examples/quickstart", "./new",
 	} {
@@ -117,6 +118,7 @@ func TestRulesAllow(t *testing.T) {
 		"./lease/leasetest":            {"./internal/protocol", "testing", "github.com/stretchr/testify/require", "pgregory.net/rapid"},
 		"./lease/quorum":               {"./lease", "./internal/protocol", "./lease/driver"},
 		"./lease/sqlitelease":          {"./internal/protocol", "./lease/driver", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
+		"./lease/mysqllease":           {"./internal/sqlstore", "./lease/driver", "github.com/go-sql-driver/mysql"},
 		"./lease/pglease":              {"./internal/sqlstore", "./lease/driver", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/stdlib"},
 		"./lock":                       {"./lease", "./internal/protocol", "hash/fnv"},
 		"./election":                   {"./lock", "./lease"},

@@ -48,6 +48,10 @@ var layers = map[string]layer{
 		[]string{"./internal/protocol", "./internal/sleep", "./lease/driver"},
 		"what the stores in databases share: it speaks database/sql, and leaves the driver to each of them",
 	},
+	"./lease/mysqllease": {
+		[]string{"./internal/protocol", "./internal/sqlstore", "./lease/driver", "github.com/go-sql-driver/mysql"},
+		"a store knows leases, its server and nothing of jobs",
+	},
 	"./lease/pglease/...": {
 		[]string{"./internal/protocol", "./internal/sqlstore", "./lease/driver", "github.com/jackc/pgx/v5/..."},
 		"a store knows leases, its server and nothing of jobs",
@@ -217,6 +221,8 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/redislease/..."})},
 		"./lease/sqlitelease/...": {store.reason,
 			and(store.except, []string{"./lease/sqlitelease/..."})},
+		"./lease/mysqllease": {store.reason,
+			and(store.except, []string{"./lease/mysqllease"})},
 		"./lease/pglease/...": {store.reason,
 			and(store.except, []string{"./lease/pglease/..."})},
 		"./lease/quorum/...": {store.reason,
@@ -237,6 +243,8 @@ var forbidden = func() map[string]ban {
 			and(programs, tests, []string{"./lease/redislease/...", "./jobs/redisstream/...", "./fence/redisfence/..."})},
 		"modernc.org/...": {"lease/sqlitelease is the package that opens a file of SQLite",
 			and(daemon, tests, []string{"./lease/sqlitelease/..."})},
+		"github.com/go-sql-driver/...": {"lease/mysqllease is the package that speaks to MySQL",
+			and(daemon, tests, []string{"./lease/mysqllease"})},
 		"github.com/jackc/...": {"lease/pglease is the package that speaks to PostgreSQL",
 			and(daemon, tests, []string{"./lease/pglease/..."})},
 		"github.com/robfig/...": {"schedules are read and computed in jobs/schedule, which refuses what robfig's parser gets wrong",

@@ -40,7 +40,7 @@ func MariaDB(ping func(ctx context.Context, dir string) error, args ...string) (
 	command := func(dir string) (*exec.Cmd, error) {
 		binary, err := Find("mariadbd")
 		return exec.Command(binary, append(append(base(dir), "--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"),
-			"--bind-address=127.0.0.1", "--port="+port, "--skip-name-resolve", "--max-connections=300", "--innodb-flush-log-at-trx-commit=2"), args...)...), err
+			"--bind-address=127.0.0.1", "--port="+port, "--skip-name-resolve", "--max-connections=300", "--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync", "--sync-frm=0"), args...)...), err
 	}
 	return s, s.start(setup, command, func(dir string) error {
 		s.clock, err = skewtest.NewClock(dir)

@@ -24,6 +24,10 @@
 //	Cut, Delay, Heal      its connections are cut, or slow
 //	LoseReplies           Redis does what it asks, and its connection breaks instead of the reply
 //	Forget                Redis loses everything of the fleet
+//	StepClock             the clock of Redis steps, with [WithClock]
+//
+// [WithSkew] makes the clock of a replica wrong for the whole test. It shows whether a job takes
+// the time of day from its own clock where it should take the tick's.
 //
 // The job writes to the [Gate], as to a table. It is in the test process, which no fault
 // touches, so it knows the order of all writes. It refuses stale tokens, if the job gives it one.

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/solotest/internal/observed"
 	"github.com/solotick/solotick/solotest/internal/wire"
@@ -33,8 +34,12 @@ type Fleet struct {
 	began     time.Time
 	gate      Gate
 	runs      observed.Runs
+	server    *redistest.Server // nil when it is not the test's own
+	skews     map[string]time.Duration
+	skewed    string // the test binary for them
 
 	mu        sync.Mutex
+	ahead     time.Duration // of the server's clock
 	members   map[string]*member
 	jobs      map[string]wire.Job
 	triggered map[string][]time.Time

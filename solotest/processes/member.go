@@ -15,6 +15,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proctest"
 	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/skewtest"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/solotest/internal/observed"
@@ -93,8 +94,8 @@ func (f *Fleet) start(name string) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := command(f.t.Name())
-	c.Env = append(os.Environ(), wire.Variable+"="+string(start))
+	c := command(f.binary(name), f.t.Name())
+	c.Env = append(os.Environ(), wire.Variable+"="+string(start), skewtest.Variable+"="+f.skews[name].String())
 	c.Stdout, c.Stderr = m.output, m.output
 	c.ExtraFiles = []*os.File{toReplica.In, toTest.Out}
 	m.pipes = wire.Pipes{In: toTest.In, Out: toReplica.Out}

@@ -62,6 +62,7 @@ var faults = map[string]func(f *Fleet){
 	"replies lost":         func(f *Fleet) { f.Gate().Before(1, f.LoseReplies) },
 	"slow":                 func(f *Fleet) { f.Gate().Before(1, func(r string) { f.Delay(r, 100*time.Millisecond) }) },
 	"Redis loses its keys": func(f *Fleet) { f.Gate().After(1, func(string) { f.Forget() }) },
+	"the clock steps":      func(f *Fleet) { f.Gate().After(1, func(string) { f.StepClock(time.Second) }) },
 	"frozen before": func(f *Fleet) {
 		f.Gate().Before(1, f.Pause)
 		f.t.Cleanup(func() { require.Equal(f.t, 2, f.Runs("invoices")[1].Attempt) })
@@ -80,7 +81,7 @@ func TestAGoodJobPassesEveryFault(t *testing.T) {
 				once(f)
 				f.Heal()
 				f.Resume()
-			}, WithScheduler(scheduler.WithTTL(time.Second)))
+			}, WithScheduler(scheduler.WithTTL(time.Second)), WithClock())
 		})
 	}
 }
@@ -242,4 +243,26 @@ func TestRunningRedisIsLeftAsItWas(t *testing.T) {
 	keys, err := server.Client(t).Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
 	require.Equal(t, []string{"other"}, keys)
+}
+
+// Its replica dies, and the clock of the next one is a day ahead, or behind.
+func TestAJobThatAsksItsOwnClockIsCaught(t *testing.T) {
+	t.Parallel()
+	day := func(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+	Run(t, 2, func(r *Replica) {
+		r.Func("good", "@yearly", func(ctx context.Context, run jobs.Run) error {
+			return r.WriteOnce(ctx, run.Token, "of the tick "+day(run.Tick))
+		})
+		r.Func("wrong", "@yearly", func(ctx context.Context, run jobs.Run) error {
+			return r.WriteOnce(ctx, run.Token, "of today "+day(time.Now()))
+		})
+	}, func(f *Fleet) {
+		f.Gate().After(1, f.Kill)
+		for i, name := range []string{"wrong", "good"} {
+			f.Trigger(name)
+			f.AwaitSucceeded(name, 1)
+			require.Len(f.t, f.Gate().Effects(), 2+i, "%v", f.Gate().Effects())
+		}
+		f.AssertOnce("wrong", f.Began(), time.Now())
+	}, WithScheduler(scheduler.WithTTL(time.Second)), WithSkew("r2", 24*time.Hour))
 }

@@ -33,6 +33,8 @@ type settings struct {
 	url       string
 	servers   func(t *testing.T) []string
 	open      func(addrs []string, namespace string) (lease.Store, error)
+	clock     bool
+	skews     map[string]time.Duration // by replica
 	scheduler []scheduler.Option
 }
 
@@ -83,6 +85,9 @@ func Run(t *testing.T, n int, replica func(r *Replica), test func(f *Fleet), opt
 	defer proctest.FollowGo()()
 	f := newFleet(t, call, set)
 	defer f.end()
+	if err := f.buildSkewed(); err != nil {
+		t.Fatalf("solotest: build the test with a wrong clock: %v", err)
+	}
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("r%d", i+1)
@@ -118,11 +123,14 @@ func newFleet(t *testing.T, call int, set settings) *Fleet {
 	t.Helper()
 	f := &Fleet{
 		t: t, call: call, namespace: "solotest-" + strings.ToLower(rand.Text()),
-		members: map[string]*member{}, jobs: map[string]wire.Job{},
+		members: map[string]*member{}, jobs: map[string]wire.Job{}, skews: set.skews,
 	}
 	f.gate.fleet = f
+	if set.clock && (set.url != "" || set.open != nil) {
+		t.Fatal("solotest: clock: WithClock must be left out with WithRedis and WithStore: their clocks cannot be set")
+	}
 	if set.open == nil {
-		f.openRedis(set.url)
+		f.openRedis(set)
 		return f
 	}
 	f.addrs = set.servers(t)
@@ -133,14 +141,15 @@ func newFleet(t *testing.T, call int, set settings) *Fleet {
 	return f
 }
 
-func (f *Fleet) openRedis(at string) {
-	t := f.t
+func (f *Fleet) openRedis(set settings) {
+	t, at := f.t, set.url
 	t.Helper()
 	if at == "" {
 		if _, err := exec.LookPath("redis-server"); err != nil {
 			t.Fatal("solotest: there is no redis-server on the PATH: install Redis 7.0 or later, or pass processes.WithRedis(url)")
 		}
-		at = redistest.Start(t).URL()
+		f.server = redistest.Start(t, set.server()...)
+		at = f.server.URL()
 	}
 	options, err := redis.ParseURL(at)
 	if err == nil && (options.Network != "tcp" || options.TLSConfig != nil) {
@@ -167,9 +176,9 @@ func redacted(text string) string {
 	return "the URL"
 }
 
-// command is the test binary as a replica: it runs one test, and the arguments that are not of
+// command is a test binary as a replica: it runs one test, and the arguments that are not of
 // package testing are passed on.
-func command(test string) *exec.Cmd {
+func command(binary, test string) *exec.Cmd {
 	parts := strings.Split(test, "/")
 	for i, part := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
@@ -180,5 +189,5 @@ func command(test string) *exec.Cmd {
 			args = append(args, arg)
 		}
 	}
-	return exec.CommandContext(context.Background(), os.Args[0], args...)
+	return exec.CommandContext(context.Background(), binary, args...)
 }
