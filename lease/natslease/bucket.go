@@ -37,16 +37,18 @@ func (m *medium) ask(ctx context.Context, msg *nats.Msg, out any) error {
 func (m *medium) look(ctx context.Context) (*jetstream.StreamInfo, error) {
 	m.fits.Store(false)
 	for made := false; ; made = true {
-		asked, info := steady.Now(), new(jetstream.StreamInfo)
+		newest, asked, info := m.newest.Load(), steady.Now(), new(jetstream.StreamInfo)
 		err := m.request(ctx, &nats.Msg{Subject: m.prefix + ".STREAM.INFO." + m.stream}, info)
 		switch {
 		case err == nil:
 			if err := fit(info.Config); err != nil {
 				return info, err
 			}
-			m.clock.learn(asked, info.TimeStamp)
+			m.clock.Observe(leader, asked, steady.Now(), info.TimeStamp, info.TimeStamp)
+			m.seen(newest, info.State.LastSeq)
 			// A full bucket takes only what is smaller than before: not even a renewal.
 			m.full.Store(info.Config.MaxBytes > 0 && info.State.Bytes > uint64(info.Config.MaxBytes)/10*9)
+			m.looked.Store(int64(asked))
 			m.fits.Store(true)
 			return info, nil
 		case code(err) != noStream || m.mustExist || made:
@@ -55,6 +57,20 @@ func (m *medium) look(ctx context.Context) (*jetstream.StreamInfo, error) {
 		if err := m.make(ctx); err != nil && code(err) != streamExists {
 			return nil, err
 		}
+	}
+}
+
+// seen notes that a sequence was there, after another one. The stream went back if it is less.
+func (m *medium) seen(before, sequence uint64) {
+	if sequence < before {
+		m.newest.CompareAndSwap(before, sequence)
+		select {
+		case m.wentBack <- struct{}{}:
+		default: // it is known
+		}
+	}
+	for newest := m.newest.Load(); sequence > newest && !m.newest.CompareAndSwap(newest, sequence); {
+		newest = m.newest.Load()
 	}
 }
 

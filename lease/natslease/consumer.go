@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/solotick/solotick/internal/casstore"
 )
 
 const (
@@ -25,6 +27,7 @@ type consumer struct {
 	sub     *nats.Subscription
 	msgs    chan *nats.Msg
 	status  chan nats.Status
+	back    <-chan struct{} // of the medium; nil where it is of no interest
 }
 
 // consume makes a consumer of the messages to a subject.
@@ -72,6 +75,8 @@ func (c *consumer) receive(ctx context.Context, quiet <-chan time.Time) (*nats.M
 		return msg, nil
 	case <-c.status:
 		return nil, notConnected(c.nc)
+	case <-c.back:
+		return nil, casstore.ErrWentBack
 	case <-quiet:
 		return nil, errSilent
 	case <-ctx.Done():
@@ -132,6 +137,7 @@ func (m *medium) follow(ctx context.Context, subject string) (*follower, error) 
 	if err != nil {
 		return nil, err
 	}
+	c.back = m.wentBack
 	return &follower{consumer: c, quiet: time.NewTimer(silence)}, nil
 }
 

@@ -3,12 +3,7 @@ package natslease
 import "time"
 
 // Step moves the clock of the servers, as this store sees it.
-func (s *Store) Step(d time.Duration) {
-	c := &s.medium.clock
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.step += d
-}
+func (s *Store) Step(d time.Duration) { s.medium.step.Add(int64(d)) }
 
 // ShortenMarkers has messages that a key was removed kept for a second.
 func ShortenMarkers() { markerLife = time.Second }

@@ -37,7 +37,7 @@ func contend(url, name, seed string) error {
 	if err != nil {
 		return err
 	}
-	nc, err := nats.Connect(url, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond),
+	nc, err := nats.Connect(url, nats.RetryOnFailedConnect(true), nats.PingInterval(time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond),
 		nats.ReconnectJitter(10*time.Millisecond, 10*time.Millisecond))
 	if err != nil {
 		return err

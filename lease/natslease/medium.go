@@ -22,9 +22,13 @@ type medium struct {
 	options
 	stream   string // of the bucket
 	subjects string // what those of the namespace begin with
-	clock    clock
-	fits     atomic.Bool // the bucket was there lately, and its settings fit
-	full     atomic.Bool // nine tenths of it were taken lately: no further key fits
+	clock    casstore.Clock
+	looked   atomic.Int64  // the steady.Instant when the leader was asked last
+	step     atomic.Int64  // is added to the time, by tests
+	newest   atomic.Uint64 // the greatest sequence that was seen
+	wentBack chan struct{} // has an element when one was less than before
+	fits     atomic.Bool   // the bucket was there lately, and its settings fit
+	full     atomic.Bool   // nine tenths of it were taken lately: no further key fits
 }
 
 // conflicts is how often a write is repeated that another one, whose end is not known yet, is in
@@ -76,6 +80,7 @@ func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) 
 			case err == nil && data == nil:
 				return casstore.Kept{}, true, nil
 			case err == nil:
+				m.seen(0, sequence)
 				return casstore.Kept{Data: data, Revision: sequence}, true, nil
 			case code(err) != wrongRevision && code(err) != pendingWrite:
 				return casstore.Kept{}, false, m.failed(err)
@@ -201,14 +206,16 @@ func (m *medium) Watch(ctx context.Context, changed func(key string, kept cassto
 		return m.failed(err)
 	}
 	defer f.end()
+	if _, err := m.look(ctx); err != nil {
+		return m.failed(err)
+	}
 	missed()
 	for {
 		msg, sequence, err := f.next(ctx)
 		if err != nil {
-			// Whatever is at the other end of the next connection, nothing is known of it.
-			missed()
 			return m.failed(err)
 		}
+		m.seen(0, sequence)
 		key, ok := m.key(msg.Subject)
 		if !ok {
 			continue // of another client

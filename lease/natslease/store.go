@@ -66,8 +66,9 @@ func WithExistingBucket() Option { return func(o *options) { o.mustExist = true 
 var bucketName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // New makes a store of the namespace in a bucket. The first call makes the bucket when there is
-// none. The connection remains the caller's: let it reconnect for ever, and close it after the
-// store. The namespace names the fleet, and matches the pattern of a name.
+// none. The connection remains the caller's, who closes it after the store. Let it reconnect for
+// ever, and notice within seconds that a server is frozen or cut off (nats.PingInterval): until then
+// calls fail. The namespace names the fleet, and matches the pattern of a name.
 func New(nc *nats.Conn, namespace string, opts ...Option) (*Store, error) {
 	o := options{bucket: "solotick", prefix: "$JS.API", timeout: time.Second, replicas: 1}
 	var faults []error
@@ -88,7 +89,10 @@ func New(nc *nats.Conn, namespace string, opts ...Option) (*Store, error) {
 	fault(o.replicas < 1 || o.replicas > 5, "replicas %d must be from 1 to 5", o.replicas)
 	fault(o.maxBytes < 0, "max bytes %d must be at least 0", o.maxBytes)
 	fault(o.timeout < 10*time.Millisecond, "timeout %s must be at least 10ms", o.timeout)
-	m := &medium{nc: nc, options: o, stream: "KV_" + o.bucket, subjects: "$KV." + o.bucket + "." + encode(namespace) + "."}
+	m := &medium{
+		nc: nc, options: o, stream: "KV_" + o.bucket, subjects: "$KV." + o.bucket + "." + encode(namespace) + ".",
+		wentBack: make(chan struct{}, 1),
+	}
 	s, err := casstore.New(m, namespace, o.timeout, advice)
 	if err != nil {
 		err = fmt.Errorf("natslease: %w", err)
@@ -121,7 +125,10 @@ func (s *Store) Facts(ctx context.Context) (Facts, error) {
 	if err != nil {
 		return Facts{}, m.failed(err)
 	}
-	now, _ := m.clock.now()
+	now, err := m.Clock(ctx)
+	if err != nil {
+		return Facts{}, err
+	}
 	f := Facts{
 		Server: m.nc.ConnectedServerVersion(), Bucket: m.bucket, Made: info.Created, Replicas: info.Config.Replicas, Current: 1,
 		Values: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: max(0, info.Config.MaxBytes), Time: now,
