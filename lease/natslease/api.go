@@ -15,16 +15,17 @@ import (
 // request sends a message and decodes the answer into out. An error of JetStream is a
 // *jetstream.APIError.
 func (m *medium) request(ctx context.Context, msg *nats.Msg, out any) error {
-	if !m.nc.IsConnected() {
-		return notConnected(m.nc) // it would be sent later, when nobody waits for it
-	}
 	// It ends a little before the call, whose error would not say what to look at.
 	ctx, cancel := context.WithTimeoutCause(ctx, m.timeout-m.timeout/8, errTimeout)
 	defer cancel()
-	answer, err := m.nc.RequestMsgWithContext(ctx, msg)
+	nc, err := m.connection.get(ctx)
+	if err != nil {
+		return err // it would be sent later, when nobody waits for it
+	}
+	answer, err := nc.RequestMsgWithContext(ctx, msg)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		if err := m.denied(msg.Subject); err != nil {
+		if err := denied(nc, msg.Subject); err != nil {
 			return err
 		}
 		return context.Cause(ctx)

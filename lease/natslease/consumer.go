@@ -23,26 +23,30 @@ const (
 type consumer struct {
 	name    string
 	pending int // there were so many messages when it was made
-	nc      *nats.Conn
-	sub     *nats.Subscription
-	msgs    chan *nats.Msg
-	status  chan nats.Status
-	back    <-chan struct{} // of the medium; nil where it is of no interest
+	*connection
+	sub    *nats.Subscription
+	msgs   chan *nats.Msg
+	status chan nats.Status
+	back   <-chan struct{} // of the medium; nil where it is of no interest
 }
 
 // consume makes a consumer of the messages to a subject.
 func (m *medium) consume(ctx context.Context, subject string, room int, settings func(inbox string) map[string]any) (c *consumer, err error) {
-	inbox := m.nc.NewInbox()
+	nc, err := m.connection.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	inbox := nc.NewInbox()
 	c = &consumer{
-		name: inbox[len(inboxPrefix(m.nc)):], nc: m.nc, msgs: make(chan *nats.Msg, room),
-		status: m.nc.StatusChanged(nats.DISCONNECTED, nats.RECONNECTING, nats.CLOSED),
+		name: inbox[len(inboxPrefix(nc)):], connection: m.connection, msgs: make(chan *nats.Msg, room),
+		status: nc.StatusChanged(nats.DISCONNECTED, nats.RECONNECTING, nats.CLOSED),
 	}
 	defer func() {
 		if err != nil {
 			c.end()
 		}
 	}()
-	if c.sub, err = m.nc.ChanSubscribe(inbox, c.msgs); err != nil {
+	if c.sub, err = nc.ChanSubscribe(inbox, c.msgs); err != nil {
 		return c, err
 	}
 	config := settings(inbox)
@@ -74,7 +78,7 @@ func (c *consumer) receive(ctx context.Context, quiet <-chan time.Time) (*nats.M
 	case msg := <-c.msgs:
 		return msg, nil
 	case <-c.status:
-		return nil, notConnected(c.nc)
+		return nil, c.lost()
 	case <-c.back:
 		return nil, casstore.ErrWentBack
 	case <-quiet:
@@ -104,13 +108,13 @@ func (m *medium) page(ctx context.Context, subject string, from uint64, count in
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := m.nc.PublishRequest(ask.Subject, c.sub.Subject, ask.Data); err != nil {
+	if err := c.nc.PublishRequest(ask.Subject, c.sub.Subject, ask.Data); err != nil {
 		return nil, 0, err
 	}
 	for len(msgs) < wanted {
 		msg, err := c.receive(ctx, nil)
 		if err != nil {
-			if denied := m.denied(ask.Subject); denied != nil {
+			if denied := denied(c.nc, ask.Subject); denied != nil {
 				return nil, 0, denied
 			}
 			return nil, 0, err

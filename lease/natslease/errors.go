@@ -88,26 +88,15 @@ func (m *medium) failed(err error) error {
 	return fmt.Errorf("natslease: bucket %s: %w", m.bucket, err)
 }
 
-// notConnected says why there is no connection.
-func notConnected(nc *nats.Conn) error {
-	if nc.IsClosed() {
-		return nats.ErrConnectionClosed
-	}
-	if err := nc.LastError(); err != nil {
-		return fmt.Errorf("%w: %w", errDisconnected, err)
-	}
-	return errDisconnected
-}
-
 // denied returns the error by which the server has refused a message, or its answer; nil when it
 // has not. It says so apart from the answer.
-func (m *medium) denied(subject string) error {
-	err := m.nc.LastError()
+func denied(nc *nats.Conn, subject string) error {
+	err := nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
 	}
 	text := err.Error()
-	if strings.Contains(text, strconv.Quote(subject)) || strings.Contains(text, `Subscription to "`+inboxPrefix(m.nc)) {
+	if strings.Contains(text, strconv.Quote(subject)) || strings.Contains(text, `Subscription to "`+inboxPrefix(nc)) {
 		return err
 	}
 	return nil

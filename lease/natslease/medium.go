@@ -10,15 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/solotick/solotick/internal/casstore"
 )
 
 // medium keeps the values of a namespace as messages of a stream, one for each subject. It is a
 // casstore.Medium. A revision is the sequence of a message in the stream.
 type medium struct {
-	nc *nats.Conn
 	options
 	stream   string // of the bucket
 	subjects string // what those of the namespace begin with

@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/solotick/solotick/internal/casstore"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Store is a lease.Store on a bucket, with every ability of a [driver.Session], and members, sets
@@ -30,12 +31,13 @@ type Store struct {
 }
 
 type options struct {
-	bucket    string
-	prefix    string // of the JetStream API
-	timeout   time.Duration
-	replicas  int
-	maxBytes  int64
-	mustExist bool
+	connection *connection
+	bucket     string
+	prefix     string // of the JetStream API
+	timeout    time.Duration
+	replicas   int
+	maxBytes   int64
+	mustExist  bool
 }
 
 // Option changes a default of [New].
@@ -70,7 +72,7 @@ var bucketName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 // ever, and notice within seconds that a server is frozen or cut off (nats.PingInterval): until then
 // calls fail. The namespace names the fleet, and matches the pattern of a name.
 func New(nc *nats.Conn, namespace string, opts ...Option) (*Store, error) {
-	o := options{bucket: "solotick", prefix: "$JS.API", timeout: time.Second, replicas: 1}
+	o := options{connection: theirs(nc), bucket: "solotick", prefix: "$JS.API", timeout: time.Second, replicas: 1}
 	var faults []error
 	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
@@ -84,13 +86,13 @@ func New(nc *nats.Conn, namespace string, opts ...Option) (*Store, error) {
 		}
 		opt(&o)
 	}
-	fault(nc == nil, "connection: nil must be a connection")
+	fault(o.connection.servers == nil && nc == nil, "connection: nil must be a connection")
 	fault(!bucketName.MatchString(o.bucket), "bucket %q must be 1 to 128 letters, digits, _ and -", o.bucket)
 	fault(o.replicas < 1 || o.replicas > 5, "replicas %d must be from 1 to 5", o.replicas)
 	fault(o.maxBytes < 0, "max bytes %d must be at least 0", o.maxBytes)
 	fault(o.timeout < 10*time.Millisecond, "timeout %s must be at least 10ms", o.timeout)
 	m := &medium{
-		nc: nc, options: o, stream: "KV_" + o.bucket, subjects: "$KV." + o.bucket + "." + encode(namespace) + ".",
+		options: o, stream: "KV_" + o.bucket, subjects: "$KV." + o.bucket + "." + encode(namespace) + ".",
 		wentBack: make(chan struct{}, 1),
 	}
 	s, err := casstore.New(m, namespace, o.timeout, advice)
@@ -102,6 +104,17 @@ func New(nc *nats.Conn, namespace string, opts ...Option) (*Store, error) {
 	}
 	return &Store{s, m}, nil
 }
+
+// Close ends what goes on in the background, and the connection if it is the store's own. Calls fail
+// from then on.
+func (s *Store) Close() error {
+	err := s.Store.Close()
+	s.medium.connection.close()
+	return err
+}
+
+// Check implements [protocol.Checker].
+func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
 // Facts are what an operator looks at.
 type Facts struct {
@@ -130,7 +143,7 @@ func (s *Store) Facts(ctx context.Context) (Facts, error) {
 		return Facts{}, err
 	}
 	f := Facts{
-		Server: m.nc.ConnectedServerVersion(), Bucket: m.bucket, Made: info.Created, Replicas: info.Config.Replicas, Current: 1,
+		Server: m.connection.nc.ConnectedServerVersion(), Bucket: m.bucket, Made: info.Created, Replicas: info.Config.Replicas, Current: 1,
 		Values: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: max(0, info.Config.MaxBytes), Time: now,
 	}
 	if c := info.Cluster; c != nil {

@@ -25,6 +25,7 @@ func open(t testing.TB, nc *nats.Conn, opts ...natslease.Option) *natslease.Stor
 }
 
 func TestBucketKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	srv := natstest.Start(t)
 	drivertest.Run(t, func(t *testing.T) driver.Store {
 		return open(t, srv.Connect(t), natslease.WithBucket(bucket())).Values()
@@ -32,6 +33,7 @@ func TestBucketKeepsTheContract(t *testing.T) {
 }
 
 func TestStoreKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	srv := natstest.Start(t)
 	nc := srv.Connect(t)
 	s := open(t, nc)
