@@ -92,10 +92,11 @@ soak: deps ## Search for hours where make test searches for seconds: histories, 
 .PHONY: release
 release: deps ## Build programs, packages, bills of materials and sums into dist, run them, and build them again
 	rm -rf dist
-	VERSION=$(VERSION) scripts/release.sh dist
+	go build -trimpath -modfile=release.mod -o bin/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
+	VERSION=$(VERSION) NFPM=$(CURDIR)/bin/nfpm scripts/release.sh dist
 	go vet -tags=release ./deploy
 	go test -tags=release -count=1 ./deploy
-	VERSION=$(VERSION) scripts/reproducible.sh dist
+	VERSION=$(VERSION) NFPM=$(CURDIR)/bin/nfpm scripts/reproducible.sh dist
 
 .PHONY: check
 check: test lint ## Do what CI does

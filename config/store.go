@@ -1,7 +1,10 @@
 package config
 
 import (
+	"maps"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/solotick/solotick/internal/settings"
@@ -9,15 +12,18 @@ import (
 
 var storeKeys = []key[settings.Store]{
 	field("url", storeURL, func(s *settings.Store) *settings.Secret { return &s.URL },
-		"sqlite:PATH is a file that the workers of one machine share, found from the directory of this one; memory: forgets when the worker ends").
+		"sqlite:PATH is a file that the workers of one machine share, found from the directory of this one; memory: forgets when the worker ends; mysql and the like are servers").
 		hidden().defaultsTo("without redis, a file beside this one with the ending .db").needed("write one such as sqlite:solotick.db"),
 }
 
 // storeURL is hidden in errors, as a URL of Redis is.
-var storeURL = single("a URL such as sqlite:solotick.db", "sqlite:PATH, memory:, redis://host, rediss://host or unix:///path",
-	textSchema("^(sqlite|memory|redis|rediss|unix):"), func(t text) (settings.Secret, string) {
+var storeURL = single("a URL such as sqlite:solotick.db", "sqlite:PATH, memory:, redis://host, rediss://host, unix:///path, "+strings.Join(servers, "://…, ")+"://…",
+	textSchema("^(sqlite|memory|redis|rediss|unix|"+strings.Join(servers, "|")+"):"), func(t text) (settings.Secret, string) {
 		return settings.NewSecret(t.string), storeURLRule(t.string)
 	})
+
+// servers are the schemes of stores on servers other than Redis.
+var servers = slices.Sorted(maps.Keys(settings.Servers))
 
 func storeURLRule(s string) string {
 	scheme, rest, _ := strings.Cut(s, ":")
@@ -39,7 +45,20 @@ func storeURLRule(s string) string {
 	case "redis", "rediss", "unix":
 		return redisURLRule(s)
 	default:
-		return "must start with sqlite:, memory:, redis://, rediss:// (TLS) or unix://"
+		return serverURLRule(scheme, s)
+	}
+	return ""
+}
+
+// serverURLRule says what the URL of a server other than Redis lacks. What its store wants besides,
+// the store says.
+func serverURLRule(scheme, s string) string {
+	example, ok := settings.Servers[scheme]
+	if !ok {
+		return "must start with sqlite:, memory:, redis://, rediss:// (TLS), unix://, " + strings.Join(servers, "://, ") + "://"
+	}
+	if u, err := url.Parse(s); err != nil || u.Host == "" {
+		return "must be a URL such as " + example + "; characters such as / and # in a password are written %2F and %23"
 	}
 	return ""
 }
@@ -53,8 +72,8 @@ func (r *reader) checkStore(c *Config) {
 		r.fault(redis, "cannot be combined with store: a fleet meets at one place; keep one of the two")
 		return
 	}
-	url := c.Store.URL.Reveal()
-	if scheme, _, _ := strings.Cut(url, ":"); url != "" && scheme != "sqlite" && scheme != "memory" {
+	switch scheme, _, _ := strings.Cut(c.Store.URL.Reveal(), ":"); scheme {
+	case "redis", "rediss", "unix":
 		c.Redis.URL = c.Store.URL
 	}
 }

@@ -54,7 +54,7 @@ func (a actionRoute) confirm(q *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		shown.Facts = append(shown.Facts, fmt.Sprintf("Outcomes in its history: %d.", f.Outcomes))
+		shown.Facts = append(shown.Facts, s.Say("Outcomes in its history: %d.", f.Outcomes))
 	}
 	if shown.Total == 0 {
 		return nil, notFound(fmt.Sprintf("there is no job %s", name))
@@ -152,23 +152,21 @@ func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) pa
 	shown.Total = len(shown.Names)
 	slices.Sort(shown.Names)
 	shown.Names = shown.Names[:min(len(shown.Names), maxShown)]
-	fact := func(format string, arguments ...any) {
-		shown.Facts = append(shown.Facts, fmt.Sprintf(format, arguments...))
-	}
+	fact := func(text string) { shown.Facts = append(shown.Facts, text) }
 	if paused > 0 {
-		fact("Paused now: %d of %d.", paused, shown.Total)
+		fact(s.Say("Paused now: %d of %d.", paused, shown.Total))
 	}
 	if running+waiting > 0 {
-		fact("Ticks that run now: %d; that wait: %d.", running, waiting)
+		fact(s.Say("Ticks that run now: %d; that wait: %d.", running, waiting))
 	}
 	switch {
 	case a.action == actionRepair && ahead == 0:
-		fact("No watermark lies in the future: nothing will change.")
+		fact(s.Say("No watermark lies in the future: nothing will change."))
 	case ahead > 0:
-		fact("The watermark lies %s in the future, at most.", ahead.Round(time.Second))
+		fact(s.Say("The watermark lies %s in the future, at most.", ahead.Round(time.Second)))
 	}
 	if !next.IsZero() && a.action != actionForget {
-		fact("The next tick is at %s.", next.UTC().Format("2006-01-02 15:04:05 MST"))
+		fact(s.Say("The next tick is at %s.", next.UTC().Format("2006-01-02 15:04:05 MST")))
 	}
 	return shown
 }

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wording"
 )
 
 // read returns the snapshot that the answer is made of. A program gets none that is stale: it may
@@ -20,16 +23,42 @@ import (
 func (q *request) read() (*reading, error) {
 	if !q.api && q.c.failing.Load() { // a page need not wait for another read that may take as long as the last
 		if s, known, err := q.c.snapshot.peek(); known && err == nil {
-			q.from = s
-			return s, nil
+			return q.shows(s), nil
 		}
 	}
 	s, err := q.c.snapshot.get(q.r.Context())
 	if err == nil && s.Err != "" && q.api {
 		return nil, unavailable(s.Err, nil)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return q.shows(s), nil
+}
+
+// shows makes s what the answer is made of, in the language of the page. JSON and plain text are in
+// English.
+func (q *request) shows(s *reading) *reading {
+	if w := q.wording(); w != nil {
+		worded := *s.Snapshot
+		worded.Wording = w
+		s = &reading{&worded, s.at, s.seq}
+	}
 	q.from = s
-	return s, err
+	return s
+}
+
+func (q *request) wording() wording.Wording {
+	if q.format != asHTML {
+		return nil
+	}
+	v, _ := url.ParseQuery(q.r.URL.RawQuery) // where it has faults, they are returned
+	return page.Wording(q.language(v))
+}
+
+// language returns the language of the page.
+func (q *request) language(v url.Values) string {
+	return page.Language(q.r.Header.Get("Accept-Language"), v.Get("lang"))
 }
 
 // now returns a snapshot that is not stale: of what somebody is about to change.
@@ -147,7 +176,7 @@ func (q *request) job() (any, error) {
 		return nil, q.away()
 	}
 	p := view.Job(q.from.Snapshot, fleet.Description{Namespace: s.Status.Namespace, Now: s.Status.Now, JobStatus: s.Status.Jobs[i]}, query, s.now())
-	p.Unread = "its history was not read"
+	p.Unread = q.from.Say("its history was not read")
 	return p, nil
 }
 
@@ -181,7 +210,7 @@ func (q *request) explain(tick string) (s *reading, query view.TickQuery, e flee
 		err = q.away()
 	}
 	if err == nil {
-		e, err = q.c.fleet.Why(q.r.Context(), query.Job, s.job(query.Job), query.Tick.Time)
+		e, err = q.c.fleet.WhyIn(q.r.Context(), query.Job, s.job(query.Job), query.Tick.Time, q.from.Wording)
 	}
 	return s, query, e, err
 }

@@ -69,8 +69,8 @@ func (q *request) confirmRelease() (any, error) {
 		Action: page.Release, Names: []string{o.name}, Total: 1, Reason: o.reason, Back: "/locks",
 		Fields: []page.Field{{Name: "name", Value: o.name}, {Name: "token", Value: strconv.FormatInt(o.token, 10)}},
 		Facts: []string{
-			fmt.Sprintf("Held by %s since %s, with token %d.", held.Holds[hold].Holder, held.Holds[hold].Since.UTC().Format("2006-01-02 15:04:05 MST"), o.token),
-			fmt.Sprintf("Waiting: %d.", held.Waiters),
+			with.Say("Held by %s since %s, with token %d.", held.Holds[hold].Holder, held.Holds[hold].Since.UTC().Format("2006-01-02 15:04:05 MST"), o.token),
+			with.Say("Waiting: %d.", held.Waiters),
 		},
 	}, nil
 }

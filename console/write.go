@@ -78,7 +78,7 @@ func compressed(body []byte) []byte {
 func (q *request) context() page.Context {
 	v, _ := url.ParseQuery(q.r.URL.RawQuery) // its faults were returned before, or it is not shown
 	c := page.Context{
-		Prefix: q.prefix, Path: q.r.URL.Path, Query: v, Lang: page.Language(q.r.Header.Get("Accept-Language"), v.Get("lang")), Zone: v.Get("zone"),
+		Prefix: q.prefix, Path: q.r.URL.Path, Query: v, Lang: q.language(v), Zone: v.Get("zone"),
 		Namespace: q.c.fleet.Namespace(), Login: q.c.tokens != nil, Operate: q.c.may(q.caller, Operate) == nil,
 	}
 	if c.Login {

@@ -85,28 +85,28 @@ func (f *Fleet) Open(ctx context.Context, job string) ([]Entry, error) {
 
 // cancelled explains a tick that was cancelled.
 func (r *reasoner) cancelled(e Entry) string {
-	by := "It was cancelled"
+	by := r.Say("It was cancelled")
 	if e.CancelledBy != "" {
-		by += " by " + e.CancelledBy + quotedBare(e.CancelReason)
+		by = r.Say("It was cancelled by %s%s", e.CancelledBy, r.because(e.CancelReason))
 	}
 	switch {
 	case e.Token == 0:
-		return fmt.Sprintf("%s at %s, before it ran.", by, r.when(e.Ended))
+		return r.Say("%s at %s, before it ran.", by, r.when(e.Ended))
 	case e.Reason == wire.ReasonCancelled:
-		return fmt.Sprintf("%s. %s ran it from %s (attempt %d, token %d), and its lease had ended when the tick was settled at %s.",
+		return r.Say("%s. %s ran it from %s (attempt %d, token %d), and its lease had ended when the tick was settled at %s.",
 			by, e.Replica, r.when(e.Started), e.Attempts, e.Token, r.when(e.Ended))
 	case e.Error == "":
-		return fmt.Sprintf("%s. %s ran it from %s to %s (attempt %d, token %d), and the run ended without an error.",
+		return r.Say("%s. %s ran it from %s to %s (attempt %d, token %d), and the run ended without an error.",
 			by, e.Replica, r.when(e.Started), r.when(e.Ended), e.Attempts, e.Token)
 	}
-	return fmt.Sprintf("%s. %s ran it from %s to %s: attempt %d, token %d%s",
-		by, e.Replica, r.when(e.Started), r.when(e.Ended), e.Attempts, e.Token, quoted(e.Error))
+	return r.Say("%s. %s ran it from %s to %s: attempt %d, token %d%s",
+		by, e.Replica, r.when(e.Started), r.when(e.Ended), e.Attempts, e.Token, r.quoted(e.Error))
 }
 
 // cancelling says of a tick that runs that it was cancelled.
-func cancelling(e Entry) string {
+func (w said) cancelling(e Entry) string {
 	if e.CancelledBy == "" {
 		return ""
 	}
-	return fmt.Sprintf(" %s has cancelled it%s, and the lease is not renewed any more.", e.CancelledBy, quotedBare(e.CancelReason))
+	return w.Say(" %s has cancelled it%s, and the lease is not renewed any more.", e.CancelledBy, w.because(e.CancelReason))
 }

@@ -2,9 +2,7 @@ package fleet
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -76,35 +74,35 @@ func (r *reasoner) triggered(e Entry) string {
 	var asked []string
 	for _, f := range slices.Backward(r.Facts) {
 		if f.Kind == wire.FactTriggered && f.Tick.Equal(e.Scheduled) {
-			text := fmt.Sprintf("by %s at %s", f.By, r.when(f.At))
+			text := r.Say("by %s at %s", f.By, r.when(f.At))
 			if f.Key != "" {
-				text += " with key " + strconv.Quote(f.Key)
+				text += r.Say(" with key %q", f.Key)
 			}
 			if f.Payload > 0 {
-				text += fmt.Sprintf(" with a payload of %d bytes", f.Payload)
+				text += r.Say(" with a payload of %d bytes", f.Payload)
 			}
-			text += quotedBare(f.Reason)
+			text += r.because(f.Reason)
 			asked = append(asked, text)
 		}
 	}
 	if len(asked) == 0 && e.State == wire.StateWaiting { // the requests for it are shown below
-		return "It was triggered by hand. "
+		return r.Say("It was triggered by hand. ")
 	}
 	if len(asked) == 0 {
-		return "It was triggered by hand; by whom is not known. "
+		return r.Say("It was triggered by hand; by whom is not known. ")
 	}
-	return "It was triggered by hand, " + these(asked) + ". "
+	return r.Say("It was triggered by hand, %s. ", r.these(asked))
 }
 
 // takeovers says who held a tick before its last holder.
 func (r *reasoner) takeovers(e Entry) (text string) {
 	for _, h := range e.Holders {
-		held := fmt.Sprintf(" %s held it from %s", h.Replica, r.when(h.From))
+		held := r.Say(" %s held it from %s", h.Replica, r.when(h.From))
 		if h.Released {
-			text += fmt.Sprintf("%s (attempt %d, token %d) and gave it up; %s took it over at %s.", held, h.Attempt, h.Token, h.Next, r.when(h.To))
+			text += r.Say("%s (attempt %d, token %d) and gave it up; %s took it over at %s.", held, h.Attempt, h.Token, h.Next, r.when(h.To))
 			continue
 		}
-		text += fmt.Sprintf("%s until its lease ran out at %s (attempt %d, token %d): it had died, was frozen, or did not reach Redis%s. %s took it over.",
+		text += r.Say("%s until its lease ran out at %s (attempt %d, token %d): it had died, was frozen, or did not reach Redis%s. %s took it over.",
 			held, r.when(h.To), h.Attempt, h.Token, r.lastHeard(h.Replica), h.Next)
 	}
 	return text
@@ -117,7 +115,7 @@ func (r *reasoner) lastHeard(id string) string {
 	}
 	for _, other := range r.Former {
 		if other.ID == id && !other.LastHeartbeat.IsZero() {
-			return fmt.Sprintf(" (its last heartbeat came at %s)", r.when(other.LastHeartbeat))
+			return r.Say(" (its last heartbeat came at %s)", r.when(other.LastHeartbeat))
 		}
 	}
 	return ""
@@ -130,11 +128,11 @@ func (r *reasoner) formerLeaders() (text string) {
 		return ""
 	}
 	h := list[len(list)-1]
-	how := "until its lease ran out at " + r.when(h.To) + r.lastHeard(h.Replica)
+	how := r.Say("until its lease ran out at %s%s", r.when(h.To), r.lastHeard(h.Replica))
 	if h.Released {
-		how = "and gave it up"
+		how = r.Say("and gave it up")
 	}
-	return fmt.Sprintf(" Before %s, %s led from %s %s.", h.Next, h.Replica, r.when(h.From), how)
+	return r.Say(" Before %s, %s led from %s %s.", h.Next, h.Replica, r.when(h.From), how)
 }
 
 // pauseAt returns the pause in which something was skipped, and who ended it, and when, as far as
@@ -199,7 +197,7 @@ func (r *reasoner) hindered(found time.Time) (text string, explains bool) {
 		}
 		texts = append(texts, g.text)
 	}
-	return strings.Join(texts, "; then "), !covered.Add(tolerance).Before(end) && len(texts) > 0
+	return strings.Join(texts, r.Say("; then ")), !covered.Add(tolerance).Before(end) && len(texts) > 0
 }
 
 // allNoted returns when none of the replicas that then lived could claim, for the same cause:
@@ -233,22 +231,22 @@ func (r *reasoner) allNoted(kind string, from, to time.Time) (g gap, ok bool) {
 	}
 	slices.Sort(names)
 	if kind == wire.FactHeld {
-		g.text = fmt.Sprintf("nothing was claimed from %s to %s, since %s, as %s noted", r.when(g.from), r.when(g.to), doubt(step), these(names))
+		g.text = r.Say("nothing was claimed from %s to %s, since %s, as %s noted", r.when(g.from), r.when(g.to), r.doubt(step), r.these(names))
 	} else {
-		g.text = fmt.Sprintf("Redis did not answer from %s to %s, as %s noted", r.when(g.from), r.when(g.to), these(names))
+		g.text = r.Say("Redis did not answer from %s to %s, as %s noted", r.when(g.from), r.when(g.to), r.these(names))
 	}
 	return g, true
 }
 
 // doubt says why a replica did not trust the store's clock.
-func doubt(step time.Duration) string {
+func (w said) doubt(step time.Duration) string {
 	switch {
 	case step > 0:
-		return "the clock of Redis had stepped forward by " + rough(step)
+		return w.Say("the clock of Redis had stepped forward by %s", rough(step))
 	case step < 0:
-		return "the clock of Redis had stepped back by " + rough(-step)
+		return w.Say("the clock of Redis had stepped back by %s", rough(-step))
 	default:
-		return "the clock of Redis disagreed with that of a machine where a replica had just started"
+		return w.Say("the clock of Redis disagreed with that of a machine where a replica had just started")
 	}
 }
 
@@ -270,22 +268,22 @@ func (r *reasoner) nobody(from, to time.Time) (g gap, ok bool) {
 		if ok && len(f.Groups) > 0 {
 			continue // that there was no replica at all says more
 		}
-		what, last := "no replica lived", "the fleet's last heartbeat"
+		what, last := r.Say("no replica lived"), r.Say("the fleet's last heartbeat")
 		if len(f.Groups) > 0 {
-			what, last = fmt.Sprintf("no replica of %s lived", groupNames(f.Groups)), "the last heartbeat of one"
+			what, last = r.Say("no replica of %s lived", r.groupNames(f.Groups)), r.Say("the last heartbeat of one")
 		}
-		g = gap{f.From, f.To, fmt.Sprintf("%s: %s came at %s (%s), and the next replica at %s (%s)",
+		g = gap{f.From, f.To, r.Say("%s: %s came at %s (%s), and the next replica at %s (%s)",
 			what, last, r.when(f.From), f.Replica, r.when(f.To), f.By)}
 		ok = true
 	}
 	return g, ok
 }
 
-func groupNames(groups []string) string {
+func (w said) groupNames(groups []string) string {
 	if len(groups) == 1 {
-		return "group " + groups[0]
+		return w.Say("group %s", groups[0])
 	}
-	return "the groups " + these(groups)
+	return w.Say("the groups %s", w.these(groups))
 }
 
 // partly names known facts that may have been a cause, and need not.
@@ -296,9 +294,9 @@ func (r *reasoner) partly(found time.Time) (text string) {
 		}
 		switch f.Kind {
 		case wire.FactAway:
-			text += fmt.Sprintf(" %s noted that Redis did not answer it from %s to %s.", f.By, r.when(f.From), r.when(f.To))
+			text += r.Say(" %s noted that Redis did not answer it from %s to %s.", f.By, r.when(f.From), r.when(f.To))
 		case wire.FactHeld:
-			text += fmt.Sprintf(" %s noted that it claimed nothing from %s to %s, since %s.", f.By, r.when(f.From), r.when(f.To), doubt(f.Step))
+			text += r.Say(" %s noted that it claimed nothing from %s to %s, since %s.", f.By, r.when(f.From), r.when(f.To), r.doubt(f.Step))
 		case wire.FactTriggered, wire.FactPaused, wire.FactResumed, wire.FactTakeover, wire.FactEdited, wire.FactCancelled, wire.FactReleased, wire.FactRepaired, wire.FactForgotten, wire.FactAbsent:
 		}
 	}
@@ -311,23 +309,23 @@ func (r *reasoner) edit(e Entry) string {
 		if f.Kind != wire.FactEdited || !f.From.After(r.tick) || f.From.After(e.Ended.Add(tolerance)) {
 			continue
 		}
-		text := fmt.Sprintf("the schedule was changed at %s, when %s was the first to bring %s", r.when(f.From), f.By, f.Schedule)
+		text := r.Say("the schedule was changed at %s, when %s was the first to bring %s", r.when(f.From), f.By, f.Schedule)
 		if f.Before != "" {
-			text += " in place of " + f.Before
+			text += r.Say(" in place of %s", f.Before)
 		}
 		return text
 	}
 	if revised := r.Record.Revised; revised.After(r.tick) && !revised.After(e.Ended.Add(tolerance)) {
-		return fmt.Sprintf("the schedule was changed at %s, by whom is not known", r.when(revised))
+		return r.Say("the schedule was changed at %s, by whom is not known", r.when(revised))
 	}
-	return "the schedule was changed since, when and by whom is not known"
+	return r.Say("the schedule was changed since, when and by whom is not known")
 }
 
 // lastOf says when the last heartbeat came of a replica that serves the job, where none lives.
 func (r *reasoner) lastOf() string {
 	for _, other := range r.Former { // newest first
 		if serves, known := other.serves(r.Record.Name); serves && !other.LastHeartbeat.IsZero() {
-			return fmt.Sprintf(" The last one that did was %s, with its last heartbeat at %s.", other.ID, r.when(other.LastHeartbeat))
+			return r.Say(" The last one that did was %s, with its last heartbeat at %s.", other.ID, r.when(other.LastHeartbeat))
 		} else if !known {
 			return ""
 		}
@@ -344,7 +342,7 @@ func (r *reasoner) clockChange() string {
 	reading := r.tick.Format("2006-01-02T15:04:05")
 	for _, c := range r.Job.Schedule().ClockChanges(r.tick.Add(-reach), r.tick.Add(reach)) {
 		if c.RunsAt.Equal(r.tick) || c.At.Equal(r.tick) || c.First <= reading && reading <= c.Last {
-			return " " + c.String() + "."
+			return r.Say(" %s.", c.Words(r.Wording))
 		}
 	}
 	return ""

@@ -39,7 +39,7 @@ func (e *inUseError) Error() string {
 		if len(e.Replicas) == 1 {
 			verb = "serves"
 		}
-		reasons = append(reasons, fmt.Sprintf("%s %s it: take it out of the configuration first", these(e.Replicas), verb))
+		reasons = append(reasons, fmt.Sprintf("%s %s it: take it out of the configuration first", said{}.these(e.Replicas), verb))
 	}
 	if e.Unsure {
 		reasons = append(reasons, "a live replica does not say which jobs it serves: wait until it has stopped")

@@ -24,19 +24,19 @@ func (r *reasoner) entry(e Entry) (string, string) {
 func (r *reasoner) open(e Entry) string {
 	switch e.State {
 	case wire.StateRunning:
-		return fmt.Sprintf("It was won by %s, and runs since %s: attempt %d, token %d. Its lease lasts another %s unless it is renewed.",
-			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Remaining)) + cancelling(e)
+		return r.Say("It was won by %s, and runs since %s: attempt %d, token %d. Its lease lasts another %s unless it is renewed.",
+			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Remaining)) + r.cancelling(e)
 	case wire.StateFree:
-		return fmt.Sprintf("%s began to run it at %s (attempt %d, token %d), and gave it up, or let its lease run out. "+
+		return r.Say("%s began to run it at %s (attempt %d, token %d), and gave it up, or let its lease run out. "+
 			"The next replica to claim it runs attempt %d. %s", e.Replica, r.when(e.Started), e.Attempts, e.Token, e.Attempts+1, r.service())
 	default:
 		for _, other := range r.inTurn() {
 			if other.State == wire.StateRunning || other.State == wire.StateFree {
-				return fmt.Sprintf("It waits for its turn behind the tick of %s, which %s. %s asked for it.",
+				return r.Say("It waits for its turn behind the tick of %s, which %s. %s asked for it.",
 					r.at(other.Scheduled), r.doing(other), e.Replica)
 			}
 		}
-		return fmt.Sprintf("It waits to be claimed. %s asked for it. %s", e.Replica, r.service())
+		return r.Say("It waits to be claimed. %s asked for it. %s", e.Replica, r.service())
 	}
 }
 
@@ -44,22 +44,22 @@ func (r *reasoner) open(e Entry) string {
 func (r *reasoner) doing(e Entry) string {
 	switch e.State {
 	case wire.StateRunning:
-		return fmt.Sprintf("runs on %s since %s", e.Replica, r.when(e.Started))
+		return r.Say("runs on %s since %s", e.Replica, r.when(e.Started))
 	case wire.StateFree:
-		return fmt.Sprintf("%s gave up, or let its lease run out", e.Replica)
+		return r.Say("%s gave up, or let its lease run out", e.Replica)
 	default:
-		return "waits itself"
+		return r.Say("waits itself")
 	}
 }
 
 func (r *reasoner) outcome(e Entry) string {
 	switch e.Outcome {
 	case wire.Succeeded:
-		return fmt.Sprintf("It was won by %s, and ran from %s to %s, which took %s, and succeeded: attempt %d, token %d.",
+		return r.Say("It was won by %s, and ran from %s to %s, which took %s, and succeeded: attempt %d, token %d.",
 			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token)
 	case wire.Failed:
-		return fmt.Sprintf("It was won by %s, and ran from %s to %s, which took %s, and failed at attempt %d, token %d%s",
-			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token, quoted(e.Error))
+		return r.Say("It was won by %s, and ran from %s to %s, which took %s, and failed at attempt %d, token %d%s",
+			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token, r.quoted(e.Error))
 	case protocol.OutcomeSkipped:
 		return r.skipped(e)
 	case protocol.OutcomeReplaced:
@@ -71,52 +71,52 @@ func (r *reasoner) outcome(e Entry) string {
 	case protocol.OutcomeLost:
 		return r.lost(e)
 	}
-	return fmt.Sprintf("%s settled it at %s as %s%s", e.Replica, r.when(e.Ended), e.Outcome, quoted(e.Error))
+	return r.Say("%s settled it at %s as %s%s", e.Replica, r.when(e.Ended), r.Say(string(e.Outcome)), r.quoted(e.Error))
 }
 
 func (r *reasoner) skipped(e Entry) string {
 	switch e.Reason {
 	case protocol.NoteOverlap:
-		text := "It was skipped because "
+		because := r.Say("an earlier tick was still open, which is not in the history any more")
 		if b, ok := r.blocker(e); ok {
-			text += fmt.Sprintf("%s still ran %s", b.Replica, r.at(b.Scheduled))
-			switch {
-			case b.State != wire.StateSettled && b.State != wire.StateWaiting:
-				text += ", and it still does"
-				if b.State == wire.StateFree {
-					text = fmt.Sprintf("It was skipped because the tick of %s was still open: %s gave it up, or let its lease run out",
-						r.at(b.Scheduled), b.Replica)
-				}
-			case b.Ended.Before(r.tick) && !b.Ended.IsZero(): // the store was away
-				text = fmt.Sprintf("It was skipped because %s had run %s until %s, and could not settle it before %s",
-					b.Replica, r.at(b.Scheduled), r.when(b.Ended), r.when(r.settledAt(b)))
-			case !b.Ended.IsZero():
-				text += fmt.Sprintf(", until %s", r.when(b.Ended))
-			}
-		} else {
-			text += "an earlier tick was still open, which is not in the history any more"
+			because = r.obstacle(b)
 		}
-		return text + r.overlap() + "." + r.together(e)
+		return r.Say("It was skipped because %s%s.", because, r.overlap()) + r.together(e)
 	case protocol.NoteOpen:
-		return fmt.Sprintf("It was skipped because %d ticks of the job were open, and no more may be.", protocol.MaxOpen)
+		return r.Say("It was skipped because %d ticks of the job were open, and no more may be.", protocol.MaxOpen)
 	case protocol.NotePaused:
 		return r.paused(e)
 	case protocol.NoteNewer:
-		text := "It was skipped: while it waited for its turn, a newer one took its place"
 		if n, ok := r.newer(e); ok {
-			text += ", " + r.at(n.Scheduled)
+			return r.Say("It was skipped: while it waited for its turn, a newer one took its place, %s.", r.at(n.Scheduled))
 		}
-		return text + "."
+		return r.Say("It was skipped: while it waited for its turn, a newer one took its place.")
 	}
-	return fmt.Sprintf("%s skipped it at %s%s%s", e.Replica, r.when(e.Ended), reason(e), r.together(e))
+	return r.Say("%s skipped it at %s%s", e.Replica, r.when(e.Ended), r.reason(e)) + r.together(e)
 }
 
 // overlap names the policy that skips a tick. The one of now may be another: it was changed since.
 func (r *reasoner) overlap() string {
 	if r.Job != nil && r.Job.Spec().Overlap == jobs.Allow {
-		return fmt.Sprintf(", and the job's overlap policy was another one than now, which is %s", jobs.Allow)
+		return r.Say(", and the job's overlap policy was another one than now, which is %s", jobs.Allow)
 	}
 	return r.policy(", and the job's overlap policy is %s", func(s jobs.Spec) any { return s.Overlap })
+}
+
+// obstacle says how b stood in the way of the tick.
+func (r *reasoner) obstacle(b Entry) string {
+	switch {
+	case b.State == wire.StateFree:
+		return r.Say("the tick of %s was still open: %s gave it up, or let its lease run out", r.at(b.Scheduled), b.Replica)
+	case b.State != wire.StateSettled && b.State != wire.StateWaiting:
+		return r.Say("%s still ran %s, and it still does", b.Replica, r.at(b.Scheduled))
+	case b.Ended.Before(r.tick) && !b.Ended.IsZero(): // the store was away
+		return r.Say("%s had run %s until %s, and could not settle it before %s",
+			b.Replica, r.at(b.Scheduled), r.when(b.Ended), r.when(r.settledAt(b)))
+	case !b.Ended.IsZero():
+		return r.Say("%s still ran %s, until %s", b.Replica, r.at(b.Scheduled), r.when(b.Ended))
+	}
+	return r.Say("%s still ran %s", b.Replica, r.at(b.Scheduled))
 }
 
 // inTurn returns the ticks that others of the job wait for: none where they may overlap.
@@ -167,48 +167,48 @@ func (r *reasoner) settledAt(e Entry) time.Time {
 
 func (r *reasoner) paused(e Entry) string {
 	if e.IsRange() && e.Count > 0 { // a replica counted them by the schedule: no store does
-		return fmt.Sprintf("It was skipped because the configuration of %s pauses the job.", e.Replica) + r.together(e)
+		return r.Say("It was skipped because the configuration of %s pauses the job.", e.Replica) + r.together(e)
 	}
 	if p := r.Record.Paused; p != nil && !p.Since.After(e.Ended) {
-		return "It was skipped because the job is paused: " + r.pause(*p) + "." + r.together(e)
+		return r.Say("It was skipped because the job is paused: %s.", r.pause(*p)) + r.together(e)
 	}
 	paused, resumer, until := r.pauseAt(e.Ended)
-	was := "It was skipped because the job was paused, "
+	was := r.Say("It was skipped because the job was paused, ")
 	if paused != nil {
-		was = fmt.Sprintf("It was skipped because the job was paused by %s at %s%s, ", paused.By, r.when(paused.From), quotedBare(paused.Why))
+		was = r.Say("It was skipped because the job was paused by %s at %s%s, ", paused.By, r.when(paused.From), r.because(paused.Why))
 	}
 	// A pause is over when somebody ends it, which settles what came due in it and was not claimed.
 	for _, over := range r.Record.Settled {
 		if over.From != 0 && over.Token == 0 && over.Note == protocol.NotePaused && !over.At.Before(e.Ended) {
-			return was + fmt.Sprintf("until %s resumed it at %s.", over.Holder, r.when(over.At))
+			return was + r.Say("until %s resumed it at %s.", over.Holder, r.when(over.At))
 		}
 	}
 	switch {
 	case paused != nil && resumer != "" && !until.IsZero():
-		return was + fmt.Sprintf("until %s resumed it at %s.", resumer, r.when(until)) + r.together(e)
+		return was + r.Say("until %s resumed it at %s.", resumer, r.when(until)) + r.together(e)
 	case paused != nil:
-		return was + "and was resumed since; when and by whom is not known." + r.together(e)
+		return was + r.Say("and was resumed since; when and by whom is not known.") + r.together(e)
 	}
-	return fmt.Sprintf("It was skipped by %s at %s because the job was paused then.", e.Replica, r.when(e.Ended)) + r.together(e)
+	return r.Say("It was skipped by %s at %s because the job was paused then.", e.Replica, r.when(e.Ended)) + r.together(e)
 }
 
 func (r *reasoner) pause(p protocol.Pause) string {
-	return fmt.Sprintf("by %s since %s%s", p.By, r.when(p.Since), quotedBare(p.Reason))
+	return r.Say("by %s since %s%s", p.By, r.when(p.Since), r.because(p.Reason))
 }
 
 func (r *reasoner) replaced(e Entry) string {
-	by := "a newer one"
+	by := r.Say("a newer one")
 	if n, ok := r.newer(e); ok {
-		by = "the newer one of " + r.at(n.Scheduled)
+		by = r.Say("the newer one of %s", r.at(n.Scheduled))
 	}
 	if e.Token == 0 {
-		return fmt.Sprintf("It never ran: while it waited for its turn, %s took its place.", by)
+		return r.Say("It never ran: while it waited for its turn, %s took its place.", by)
 	}
 	if e.Reason == protocol.NoteExpired {
-		return fmt.Sprintf("It was won by %s at %s (attempt %d, token %d), and its lease had run out by %s: %s had died, was frozen, or did not reach Redis%s. "+
+		return r.Say("It was won by %s at %s (attempt %d, token %d), and its lease had run out by %s: %s had died, was frozen, or did not reach Redis%s. "+
 			"It was not run again, to make room for %s.", e.Replica, r.when(e.Started), e.Attempts, e.Token, r.when(e.Ended), e.Replica, r.lastHeard(e.Replica), by)
 	}
-	return fmt.Sprintf("It was won by %s, ran from %s, and was stopped at %s to make room for %s: attempt %d, token %d.",
+	return r.Say("It was won by %s, ran from %s, and was stopped at %s to make room for %s: attempt %d, token %d.",
 		e.Replica, r.when(e.Started), r.when(e.Ended), by, e.Attempts, e.Token)
 }
 
@@ -226,60 +226,60 @@ func (r *reasoner) newer(e Entry) (found Entry, ok bool) {
 func (r *reasoner) missed(e Entry) string {
 	var text string
 	if e.Reason == wire.ReasonForgotten {
-		text = fmt.Sprintf("Whether it ran is not known: Redis had lost the record of the job, and %s settled it as missed at %s.", e.Replica, r.when(e.Ended))
+		text = r.Say("Whether it ran is not known: Redis had lost the record of the job, and %s settled it as missed at %s.", e.Replica, r.when(e.Ended))
 		return text + r.together(e)
 	}
-	found := fmt.Sprintf("%s found it at %s, %s after its time", e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
+	found := r.Say("%s found it at %s, %s after its time", e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
 	if e.Reason == wire.ReasonTooOld && e.Token != 0 {
-		text = fmt.Sprintf("Its run by %s was interrupted, and nobody took it over in time: when it was found, at %s, its lease had run out for too long", e.Replica, r.when(e.Ended))
-		return text + r.policy(" to catch up, which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow }) + "."
+		text = r.Say("Its run by %s was interrupted, and nobody took it over in time: when it was found, at %s, its lease had run out for too long", e.Replica, r.when(e.Ended))
+		return text + r.policy(" to catch up, which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow }) + r.Say(".")
 	}
 	if e.Reason == wire.ReasonEdited {
-		return fmt.Sprintf("It was missed because %s: ticks from before an edit that only the new schedule has are not run. %s.", r.edit(e), found) + r.together(e)
+		return r.Say("It was missed because %s: ticks from before an edit that only the new schedule has are not run. %s.", r.edit(e), found) + r.together(e)
 	}
 	if e.Reason == wire.ReasonCapacity {
-		text = "It was missed because no replica had room for it in time: what they ran filled their max_runs. " + found +
+		text = r.Say("It was missed because no replica had room for it in time: what they ran filled their max_runs. %s", found) +
 			r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire }) + r.policy(", and its weight %d", func(s jobs.Spec) any { return s.Weight })
-		return text + "." + r.together(e)
+		return text + r.Say(".") + r.together(e)
 	}
 	if e.Reason == wire.ReasonOverload {
-		text = "It was missed because the store was slower than it was asked, and claims had to wait. " + found +
+		text = r.Say("It was missed because the store was slower than it was asked, and claims had to wait. %s", found) +
 			r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire })
-		return text + "." + r.together(e)
+		return text + r.Say(".") + r.together(e)
 	}
 	switch cause, explains := r.hindered(e.Ended); {
 	case explains:
-		text = fmt.Sprintf("It was missed because %s. %s", cause, found)
+		text = r.Say("It was missed because %s. %s", cause, found)
 	case cause != "":
-		text = fmt.Sprintf("It was missed: nobody started it in time, and why is not known for all of that time. What is known: %s. %s", cause, found)
+		text = r.Say("It was missed: nobody started it in time, and why is not known for all of that time. What is known: %s. %s", cause, found)
 	default:
-		text = fmt.Sprintf("It was missed: nobody started it in time, and why is not known.%s %s", r.partly(e.Ended), found)
+		text = r.Say("It was missed: nobody started it in time, and why is not known.%s %s", r.partly(e.Ended), found)
 	}
 	switch e.Reason {
 	case wire.ReasonMisfire:
 		text += r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire })
 	case wire.ReasonTooOld:
-		text += "; that is too late to catch up" + r.policy(", which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow })
+		text += r.Say("; that is too late to catch up") + r.policy(", which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow })
 	case wire.ReasonTooMany:
-		text += "; there were too many to catch up" + r.policy(", at most %d", func(s jobs.Spec) any { return s.MaxCatchUp })
+		text += r.Say("; there were too many to catch up") + r.policy(", at most %d", func(s jobs.Spec) any { return s.MaxCatchUp })
 	}
-	return text + "." + r.together(e)
+	return text + r.Say(".") + r.together(e)
 }
 
 func (r *reasoner) lost(e Entry) string {
 	if e.Reason == wire.ReasonStopping {
-		return fmt.Sprintf("%s ran it from %s and stopped at %s, before the work was done (attempt %d, token %d), and it may not be run again%s%s",
-			e.Replica, r.when(e.Started), r.when(e.Ended), e.Attempts, e.Token, r.limit(), quoted(e.Error))
+		return r.Say("%s ran it from %s and stopped at %s, before the work was done (attempt %d, token %d), and it may not be run again%s%s",
+			e.Replica, r.when(e.Started), r.when(e.Ended), e.Attempts, e.Token, r.limit(), r.quoted(e.Error))
 	}
 	if e.Error != "" || e.Reason == "" {
-		return fmt.Sprintf("%s ran it from %s and lost its lease (attempt %d, token %d), and it may not be run again%s%s", e.Replica,
-			r.when(e.Started), e.Attempts, e.Token, r.limit(), quoted(e.Error))
+		return r.Say("%s ran it from %s and lost its lease (attempt %d, token %d), and it may not be run again%s%s", e.Replica,
+			r.when(e.Started), e.Attempts, e.Token, r.limit(), r.quoted(e.Error))
 	}
-	times := "its lease ran out"
+	times := r.Say("its lease ran out")
 	if e.Attempts > 1 {
-		times = fmt.Sprintf("after %d attempts the last lease ran out", e.Attempts)
+		times = r.Say("after %d attempts the last lease ran out", e.Attempts)
 	}
-	return fmt.Sprintf("It was lost: %s, that of %s since %s (token %d), and it may not be run again%s. That was noticed at %s.",
+	return r.Say("It was lost: %s, that of %s since %s (token %d), and it may not be run again%s. That was noticed at %s.",
 		times, e.Replica, r.when(e.Started), e.Token, r.limit(), r.when(e.Ended))
 }
 
@@ -299,7 +299,7 @@ func (r *reasoner) policy(format string, of func(jobs.Spec) any) string {
 	if r.Job == nil {
 		return ""
 	}
-	return fmt.Sprintf(format, of(r.Job.Spec()))
+	return r.Say(format, of(r.Job.Spec()))
 }
 
 // together says that e was settled with others.
@@ -307,16 +307,17 @@ func (r *reasoner) together(e Entry) string {
 	if !e.IsRange() || e.Count == 1 {
 		return ""
 	}
-	what := "all that were undecided"
+	what := r.Say("all that were undecided")
 	if e.Count > 1 {
-		what = fmt.Sprintf("%d ticks", e.Count)
+		what = r.Say("%d ticks", e.Count)
 	}
-	return fmt.Sprintf(" %s settled %s after %s up to %s together.", e.Replica, what, r.at(e.From), r.at(e.Scheduled))
+	return r.Say(" %s settled %s after %s up to %s together.", e.Replica, what, r.at(e.From), r.at(e.Scheduled))
 }
 
-func reason(e Entry) string {
+// reason ends a sentence with the word why a tick was settled.
+func (w said) reason(e Entry) string {
 	if e.Reason == "" {
-		return "."
+		return w.Say(".")
 	}
-	return ": " + e.Reason + "."
+	return w.Say(": %s.", e.Reason)
 }

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -86,12 +85,12 @@ func ahead(r protocol.Record, now time.Time) time.Duration {
 // tick and who brought it back.
 func (r *reasoner) watermark() string {
 	if d := ahead(r.Record, r.Now); d > 0 {
-		return fmt.Sprintf("The job's watermark lies %s in the future, at %s, as a clock that was wrong leaves it: no tick up to then runs. "+
+		return r.Say(" The job's watermark lies %s in the future, at %s, as a clock that was wrong leaves it: no tick up to then runs. "+
 			"To bring it back: worker repair %s.", rough(d), r.at(time.UnixMilli(r.Record.Watermark)), r.Record.Name)
 	}
 	for _, f := range r.Facts {
 		if f.Kind == wire.FactRepaired && r.tick.After(f.From) && !r.tick.After(f.To) {
-			return fmt.Sprintf("The job's watermark lay in the future, at %s, until %s brought it back at %s.", r.at(f.To), f.By, r.at(f.From))
+			return r.Say(" The job's watermark lay in the future, at %s, until %s brought it back at %s.", r.at(f.To), f.By, r.at(f.From))
 		}
 	}
 	return ""
@@ -102,7 +101,7 @@ func (r *reasoner) watermark() string {
 func (r *reasoner) passedOver() string {
 	for _, f := range r.Facts {
 		if f.Kind == wire.FactRepaired && !r.tick.After(f.From) {
-			return fmt.Sprintf("It has no outcome in the history. Until %s brought it back at %s, the job's watermark lay in the future, at %s, "+
+			return r.Say("It has no outcome in the history. Until %s brought it back at %s, the job's watermark lay in the future, at %s, "+
 				"and what came due then did not run.", f.By, r.at(f.From), r.at(f.To))
 		}
 	}
@@ -118,5 +117,5 @@ func withSentence(text, sentence string) string {
 	if more {
 		rest = "\n" + rest
 	}
-	return first + " " + sentence + rest
+	return first + sentence + rest
 }

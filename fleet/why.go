@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -51,17 +50,28 @@ type question struct {
 
 	Facts, FleetFacts []Fact    // of the journals of the job and of the fleet, newest first; none where the store keeps none
 	Former            []Replica // that are gone, the newest heartbeat first
+
+	said // makes the sentences
 }
 
 // Why explains what became of a tick of a job. job may be nil when only replicas know its
 // definition. A zero tick means the oldest that is due and undecided, or else the newest that was
 // decided, or else the next.
 func (f *Fleet) Why(ctx context.Context, name string, job *jobs.Job, tick time.Time) (Explanation, error) {
+	return f.WhyIn(ctx, name, job, tick, nil)
+}
+
+// WhyIn is Why in another language. translate returns the format, as of package fmt, that stands
+// for an English one; its verbs may change places, as in "%[2]s %[1]s". What it returns "" for
+// stays English, as does everything where it is nil.
+func (f *Fleet) WhyIn(
+	ctx context.Context, name string, job *jobs.Job, tick time.Time, translate func(english string) string,
+) (Explanation, error) {
 	r, err := f.inspect(ctx, name)
 	if err != nil {
 		return Explanation{}, err
 	}
-	q := question{Namespace: f.namespace, Record: r, Job: job, Tick: tick}
+	q := question{Namespace: f.namespace, Record: r, Job: job, Tick: tick, said: said{translate}}
 	if q.Now, q.Since, err = f.store.Time(ctx); err != nil {
 		return Explanation{}, err
 	}
@@ -177,26 +187,26 @@ func (r *reasoner) choose() time.Time {
 
 func (r *reasoner) noTick() string {
 	if r.Job != nil && r.Job.Spec().Leader {
-		return "It is a leader task, which runs all the time and has no ticks. " + r.leading()
+		return r.Say("It is a leader task, which runs all the time and has no ticks.") + r.Say(" %s", r.leading())
 	}
-	return "It has no tick that is due or to come, and none that was decided is in its history."
+	return r.Say("It has no tick that is due or to come, and none that was decided is in its history.")
 }
 
 // leading says which replica runs a leader task.
 func (r *reasoner) leading() string {
 	for _, e := range r.list {
 		if e.State == wire.StateRunning {
-			return fmt.Sprintf("It runs on %s since %s: token %d. Its lease lasts another %s unless it is renewed.",
+			return r.Say("It runs on %s since %s: token %d. Its lease lasts another %s unless it is renewed.",
 				e.Replica, r.when(e.Started), e.Token, rough(e.Remaining)) + r.formerLeaders()
 		}
 	}
 	switch {
 	case r.Record.Paused != nil:
-		return "It does not run, since it is paused: " + r.pause(*r.Record.Paused) + "."
+		return r.Say("It does not run, since it is paused: %s.", r.pause(*r.Record.Paused))
 	case r.Job.Spec().Paused:
-		return "It does not run, since the configuration pauses it."
+		return r.Say("It does not run, since the configuration pauses it.")
 	}
-	return "No replica runs it now. " + r.service() + r.formerLeaders()
+	return r.Say("No replica runs it now. %s", r.service()) + r.formerLeaders()
 }
 
 // scheduled reports whether the schedule has a tick, as far as that is known.
@@ -213,7 +223,7 @@ func (r *reasoner) absent() (string, string) {
 	case !r.scheduled(tick):
 		return wire.NotScheduled, r.notScheduled()
 	case tick.After(r.Now):
-		text := fmt.Sprintf("Its time has not come: it is due in %s.", rough(tick.Sub(r.Now)))
+		text := r.Say("Its time has not come: it is due in %s.", rough(tick.Sub(r.Now)))
 		return wire.Future, text + r.hindrance()
 	case tick.UnixMilli() > r.Record.Watermark:
 		return wire.Undecided, r.undecided()
@@ -224,20 +234,20 @@ func (r *reasoner) absent() (string, string) {
 
 func (r *reasoner) notScheduled() string {
 	if r.Job == nil {
-		return "No such tick was triggered: those of schedules are whole seconds."
+		return r.Say("No such tick was triggered: those of schedules are whole seconds.")
 	}
 	if r.Job.Spec().Leader {
-		return "It is a leader task, which runs all the time and has no ticks."
+		return r.Say("It is a leader task, which runs all the time and has no ticks.")
 	}
-	text := fmt.Sprintf("The schedule %q has no such tick, and nobody triggered it.", r.Job.Schedule())
+	text := r.Say("The schedule %q has no such tick, and nobody triggered it.", r.Job.Schedule())
 	earlier, later := r.Job.Schedule().Before(r.tick), r.Job.Schedule().Next(r.tick)
 	switch {
 	case !earlier.IsZero() && !later.IsZero():
-		text += fmt.Sprintf(" The ticks around it are %s and %s.", r.at(earlier), r.at(later))
+		text += r.Say(" The ticks around it are %s and %s.", r.at(earlier), r.at(later))
 	case !later.IsZero():
-		text += fmt.Sprintf(" Its first one is %s.", r.at(later))
+		text += r.Say(" Its first one is %s.", r.at(later))
 	case !earlier.IsZero():
-		text += fmt.Sprintf(" Its last one was %s.", r.at(earlier))
+		text += r.Say(" Its last one was %s.", r.at(earlier))
 	}
 	return text
 }
@@ -246,12 +256,12 @@ func (r *reasoner) notScheduled() string {
 func (r *reasoner) hindrance() string {
 	switch {
 	case r.Record.Paused != nil:
-		return " It will be skipped unless the job is resumed before: " + r.pause(*r.Record.Paused) + "."
+		return r.Say(" It will be skipped unless the job is resumed before: %s.", r.pause(*r.Record.Paused))
 	case r.Job != nil && r.Job.Spec().Paused:
-		return " It will be skipped, since the configuration pauses the job."
+		return r.Say(" It will be skipped, since the configuration pauses the job.")
 	}
 	if _, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name); unserved {
-		return " " + r.service()
+		return r.Say(" %s", r.service())
 	}
 	return ""
 }
@@ -259,19 +269,19 @@ func (r *reasoner) hindrance() string {
 func (r *reasoner) undecided() string {
 	late := r.Now.Sub(r.tick)
 	serving, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name)
-	head := fmt.Sprintf("It was due %s ago, and nobody has decided about it yet. ", rough(late))
+	head := r.Say("It was due %s ago, and nobody has decided about it yet. ", rough(late))
 	switch {
 	case r.Record.Watermark == 0 && len(serving) == 0:
-		return head + "No replica has ever contended for this job in this namespace, as far as Redis remembers, which is since " +
-			r.at(r.Since) + ". " + r.service()
+		return head + r.Say("No replica has ever contended for this job in this namespace, as far as Redis remembers, which is since %s. %s",
+			r.at(r.Since), r.service())
 	case unserved:
-		return head + r.service() + " When one comes, the job's misfire policy decides."
+		return head + r.service() + r.Say(" When one comes, the job's misfire policy decides.")
 	case r.Job != nil && late <= r.Job.Spec().Jitter:
-		return head + fmt.Sprintf("The job's jitter shifts its start by up to %s.", r.Job.Spec().Jitter)
+		return head + r.Say("The job's jitter shifts its start by up to %s.", r.Job.Spec().Jitter)
 	}
 	for _, e := range r.inTurn() {
 		if e.State != wire.StateSettled {
-			return head + fmt.Sprintf("It waits for its turn behind the tick of %s, which %s.", r.at(e.Scheduled), r.doing(e))
+			return head + r.Say("It waits for its turn behind the tick of %s, which %s.", r.at(e.Scheduled), r.doing(e))
 		}
 	}
 	if text := r.full(); text != "" {
@@ -279,13 +289,13 @@ func (r *reasoner) undecided() string {
 	}
 	switch {
 	case r.Record.Watermark == 0:
-		return head + "Redis has no record of this job, and remembers since " + r.at(r.Since) + ". " + r.service()
+		return head + r.Say("Redis has no record of this job, and remembers since %s. %s", r.at(r.Since), r.service())
 	case late <= slack:
 		return head + r.service()
 	case r.held(serving):
-		return head + r.service() + " They claim nothing now, because they do not trust the clock of Redis: see doctor."
+		return head + r.service() + r.Say(" They claim nothing now, because they do not trust the clock of Redis: see doctor.")
 	default:
-		return head + r.service() + " It should have been claimed: see whether those replicas reach Redis, and what they log."
+		return head + r.service() + r.Say(" It should have been claimed: see whether those replicas reach Redis, and what they log.")
 	}
 }
 
@@ -314,7 +324,7 @@ func (r *reasoner) full() string {
 		case !known, serves && !p.Stopping && p.HasRoom(weight):
 			return ""
 		case serves && !p.Stopping:
-			uses = append(uses, fmt.Sprintf("%s runs %d of %d", p.ID, p.Used, p.MaxRuns))
+			uses = append(uses, r.Say("%s runs %d of %d", p.ID, p.Used, p.MaxRuns))
 			fits = fits || p.Fits(weight)
 		}
 	}
@@ -322,9 +332,9 @@ func (r *reasoner) full() string {
 	case len(uses) == 0:
 		return ""
 	case !fits:
-		return fmt.Sprintf("Its weight, %d, is above the max_runs of every replica that serves it: %s.", weight, these(uses))
+		return r.Say("Its weight, %d, is above the max_runs of every replica that serves it: %s.", weight, r.these(uses))
 	}
-	return fmt.Sprintf("It waits for room, since its weight is %d: %s.", weight, these(uses))
+	return r.Say("It waits for room, since its weight is %d: %s.", weight, r.these(uses))
 }
 
 // service says who would run the job.
@@ -332,15 +342,15 @@ func (r *reasoner) service() string {
 	serving, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name)
 	switch {
 	case len(r.Replicas) == 0:
-		return "No replica is alive." + r.lastOf()
+		return r.Say("No replica is alive.") + r.lastOf()
 	case unserved:
-		return fmt.Sprintf("None of the live replicas (%s) serves this job.", these(ids(r.Replicas))) + r.lastOf()
+		return r.Say("None of the live replicas (%s) serves this job.", r.these(ids(r.Replicas))) + r.lastOf()
 	case len(serving) == 0:
-		return "Which replicas serve this job is not known."
+		return r.Say("Which replicas serve this job is not known.")
 	case len(serving) == 1:
-		return serving[0] + " serves it."
+		return r.Say("%s serves it.", serving[0])
 	default:
-		return these(serving) + " serve it."
+		return r.Say("%s serve it.", r.these(serving))
 	}
 }
 
@@ -348,12 +358,12 @@ func (r *reasoner) service() string {
 func (r *reasoner) notKept() string {
 	for _, f := range r.FleetFacts {
 		if f.Kind == wire.FactForgotten && f.Job == r.Record.Name && r.tick.Before(f.At) {
-			return fmt.Sprintf("What the fleet had kept of this job until then, %s has removed at %s.", f.By, r.when(f.At))
+			return r.Say("What the fleet had kept of this job until then, %s has removed at %s.", f.By, r.when(f.At))
 		}
 	}
 	settled := r.Record.Settled
 	if len(settled) == 0 {
-		return "It was decided, or passed over when the fleet began to keep the record of this job; the history holds nothing yet."
+		return r.Say("It was decided, or passed over when the fleet began to keep the record of this job; the history holds nothing yet.")
 	}
 	oldest := settled[0].At
 	if text := r.passedOver(); text != "" && (!r.tick.Before(oldest) || oldest.After(r.Now)) {
@@ -361,13 +371,13 @@ func (r *reasoner) notKept() string {
 	}
 	switch {
 	case len(settled) >= r.Record.Policy.Kept() && r.tick.Before(oldest):
-		return fmt.Sprintf("It was decided, and the history does not go back so far: it holds the last %d outcomes, since %s.",
+		return r.Say("It was decided, and the history does not go back so far: it holds the last %d outcomes, since %s.",
 			len(settled), r.at(oldest))
 	case r.tick.Before(oldest):
-		return fmt.Sprintf("It was decided, or passed over when the fleet began to keep the record of this job; the first outcome in its history is of %s.",
+		return r.Say("It was decided, or passed over when the fleet began to keep the record of this job; the first outcome in its history is of %s.",
 			r.at(oldest))
 	default:
-		return fmt.Sprintf("It was decided, but its outcome is not in the history: Redis has lost it, in a failover or a restart. Redis remembers since %s.",
+		return r.Say("It was decided, but its outcome is not in the history: Redis has lost it, in a failover or a restart. Redis remembers since %s.",
 			r.at(r.Since))
 	}
 }

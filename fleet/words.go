@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/internal/durations"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/internal/wording"
 )
 
 const (
@@ -60,14 +61,17 @@ func rough(d time.Duration) string {
 	return text
 }
 
+// said makes the parts that several sentences share.
+type said struct{ wording.Wording }
+
 // these lists names in words.
-func these(names []string) string {
+func (w said) these(names []string) string {
 	const most = 5
 	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+		return w.Say("%s and %d more", strings.Join(names[:most], w.Say(", ")), len(names)-most)
 	}
 	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+		return w.Say("%s and %s", strings.Join(names[:n-1], w.Say(", ")), names[n-1])
 	}
 	return strings.Join(names, "")
 }
@@ -81,12 +85,12 @@ func ids(replicas []Replica) []string {
 }
 
 // quoted ends a sentence with the first line of a text from elsewhere. The others are for below.
-func quoted(text string) string {
+func (w said) quoted(text string) string {
 	if text == "" {
-		return "."
+		return w.Say(".")
 	}
 	first, _, _ := strings.Cut(text, "\n")
-	return ": " + strconv.Quote(first) + "."
+	return w.Say(": %s.", strconv.Quote(first))
 }
 
 // below is the lines of a text after the first, each on a line of its own and indented.
@@ -100,10 +104,10 @@ func below(text string) string {
 	return b.String()
 }
 
-// quotedBare adds a text from elsewhere to a sentence that goes on.
-func quotedBare(text string) string {
+// because adds somebody's reason to a sentence that goes on.
+func (w said) because(text string) string {
 	if text == "" {
 		return ""
 	}
-	return " because " + strconv.Quote(text)
+	return w.Say(" because %s", strconv.Quote(text))
 }

@@ -18,8 +18,8 @@ func TestDurationsAreRoundedForReaders(t *testing.T) {
 }
 
 func TestNamesAreListedInWords(t *testing.T) {
-	require.Equal(t, "a", these([]string{"a"}))
-	require.Equal(t, "a and b", these([]string{"a", "b"}))
-	require.Equal(t, "a, b and c", these([]string{"a", "b", "c"}))
-	require.Equal(t, "a, b, c, d, e and 1 more", these([]string{"a", "b", "c", "d", "e", "f"}))
+	require.Equal(t, "a", said{}.these([]string{"a"}))
+	require.Equal(t, "a and b", said{}.these([]string{"a", "b"}))
+	require.Equal(t, "a, b and c", said{}.these([]string{"a", "b", "c"}))
+	require.Equal(t, "a, b, c, d, e and 1 more", said{}.these([]string{"a", "b", "c", "d", "e", "f"}))
 }

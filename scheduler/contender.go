@@ -48,6 +48,7 @@ type contender struct {
 
 	place   place
 	from    int64    // backups count from this time when it is later than the tick's
+	woke    int64    // when this replica was notified last that a tick may be free
 	ranking *ranking // that place is of
 	hints   hints
 	doubt   doubt

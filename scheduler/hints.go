@@ -22,6 +22,9 @@ const (
 	confirmEvery = 30_000
 	// aheadBy is how far a reported tick may lie in the future: fleet time is an estimate. In ms.
 	aheadBy = 1000
+	// reportedLate is by how much the end of a reported lease may be too late: it is rounded up, and
+	// counted from when its sender had the answer. In ms.
+	reportedLate = untilStep + 200
 	// maxReported bounds the open ticks that one replica knows of by reports.
 	maxReported = 256
 )
@@ -145,10 +148,10 @@ func (c *contender) learn(r report, from string, now int64) {
 	switch r.kind {
 	case progressGranted:
 		soon = until + c.takeoverLocked(from)
-		c.expectLocked(look{tick: r.tick, at: soon})
+		soon = c.expectLocked(look{tick: r.tick, at: soon}, r.until, now)
 	case progressQueued:
 		soon = until + c.takeoverLocked()
-		c.expectLocked(look{tick: r.tick, at: soon, waits: true})
+		soon = c.expectLocked(look{tick: r.tick, at: soon, waits: true}, r.until, now)
 	case progressSettled:
 		c.doubt.reportSettled(r.tick)
 		if !c.pending.claimsTick(r.tick) {
@@ -174,12 +177,25 @@ func (c *contender) learn(r report, from string, now int64) {
 	}
 }
 
-// expectLocked notes when to look after a tick that another replica has reported to be open.
-func (c *contender) expectLocked(l look) {
+// expectLocked notes when to look after a tick that another replica has reported to be open, with a
+// lease until then. It returns when that is.
+//
+// The lease may have been granted before this replica was woken, and be the one that was released
+// since: the report may have come later than the notification. So the first two in the order look
+// all the same.
+func (c *contender) expectLocked(l look, until, now int64) int64 {
 	if c.running[l.tick] != nil || len(c.open) >= maxReported || c.pending.claimsTick(l.tick) {
-		return
+		return l.at
+	}
+	granted := until - c.s.ttl.Milliseconds() - reportedLate
+	if granted <= c.woke && c.placeLocked().rank <= 1 {
+		if known := c.open.of(l.tick); known != nil && known.released {
+			return known.at
+		}
+		l.at, l.released = now+c.backupLocked(), true
 	}
 	c.open.set(l)
+	return l.at
 }
 
 // takeoverLocked is how long this replica leaves a tick whose lease has run out to those before it,

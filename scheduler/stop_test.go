@@ -3,6 +3,8 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -82,6 +84,35 @@ func TestStoppedRunGoesOnElsewhereAtOnce(t *testing.T) {
 		require.ErrorIs(t, released[0].Err, scheduler.ErrStopping)
 		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 	})
+}
+
+// A report of a grant may come after the release: it must not have the others wait for the lease.
+func TestTickReleasedRightAfterItsGrantGoesOn(t *testing.T) {
+	for seed := range uint64(100) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("job", "@every 1h", takes(20*time.Minute))
+				for i, r := range f.startMany(4, scheduler.WithShutdownGrace(0), scheduler.WithTTL(time.Minute)) {
+					draw := rand.New(rand.NewPCG(seed, uint64(i)))
+					upTo := func(most time.Duration) time.Duration { return time.Duration(1 + draw.Int64N(int64(most))) }
+					r.link.set(func(c call) fault {
+						switch c.verb {
+						case verbClaim:
+							return fault{there: upTo(350 * time.Millisecond), back: upTo(100 * time.Millisecond)}
+						case verbPublish:
+							return fault{there: upTo(900 * time.Millisecond)}
+						}
+						return fault{}
+					})
+				}
+				f.sleepTo(time.Hour + 450*time.Millisecond + time.Duration(6*seed)*time.Millisecond)
+				r, _ := f.holder("job")
+				f.halt(r)
+				time.Sleep(2 * time.Second)
+				require.Len(t, f.runs.of("job"), 2)
+			})
+		})
+	}
 }
 
 // TestAReleasedTickIsNotATakeover that counts against the job's most: a deploy is no failure.

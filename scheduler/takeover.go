@@ -53,7 +53,7 @@ func (c *contender) woken(triggered int64) {
 	c.mu.Lock()
 	defer c.unlock()
 	now := c.s.clock.ms()
-	c.from = now
+	c.from, c.woke = now, now
 	at := now + c.backupLocked()
 	if triggered != 0 && c.running[triggered] == nil {
 		if c.open.of(triggered) == nil {
@@ -215,7 +215,10 @@ func (c *contender) othersLocked(open []protocol.Open, tick, now int64, overtake
 			l = c.lookAfterLocked(o.Tick, now, longest, true, overtaken)
 		}
 		if b := before.of(o.Tick); b != nil && (c.pending.claimsTick(o.Tick) || b.released || o.Remaining <= 0) {
-			l = *b // it is being looked after
+			l = *b                                             // it is being looked after
+			if o.Remaining <= 0 && o.Attempt > 0 && !l.short { // and its lease has not been renewed meanwhile
+				l.at = min(l.at, now+ms(settleGrace))
+			}
 		}
 		c.open.set(l)
 	}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, Chromium,
-# on Linux systemd-analyze, etcd and nats-server, which are built, and,
+# ZooKeeper and its Java, etcd and nats-server, which are built, on Linux systemd-analyze, and,
 # where they are to be had, the servers that the fences are tested against: PostgreSQL and MariaDB.
 set -eu
 
@@ -26,6 +26,8 @@ there redis-server || missing="$missing redis-server"
 [ "$(uname)" != Linux ] || there systemd-analyze || missing="$missing systemd"
 there chromium || there chromium-browser || there google-chrome || missing="$missing chromium"
 { there postgres && there initdb; } || databases="$databases postgresql"
+{ there java && { [ -f /usr/share/java/zookeeper.jar ] || [ -d /opt/homebrew/opt/zookeeper ]; }; } ||
+	missing="$missing zookeeper default-jre-headless"
 there mariadbd || databases="$databases mariadb-server-core"
 tool= # what the tests of deploy/ cannot do without
 there promtool || tool=" promtool"
@@ -33,8 +35,8 @@ if [ -z "$missing$databases$tool" ]; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "deps: missing:$missing$tool$databases, and no apt-get: install Redis 7.0, Chromium, Prometheus, and for the tests of package fence" \
-		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis chromium prometheus postgresql mariadb, dnf install redis ...)" >&2
+	echo "deps: missing:$missing$tool$databases, and no apt-get: install Redis 7.0, Chromium, ZooKeeper 3.6, Prometheus, and for the tests of package fence" \
+		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis chromium zookeeper prometheus postgresql mariadb, dnf install redis ...)" >&2
 	[ -z "$missing$tool" ]
 	exit
 fi

@@ -3,8 +3,8 @@
 #
 #   scripts/release.sh DIRECTORY
 #
-# VERSION (default: what git describes) is the release's; TARGETS (default: four) are what it is built for. Everything depends on the
-# commit alone: its time is the time of every file.
+# VERSION (default: what git describes) is the release's; TARGETS (default: four) are what it is built for; NFPM (default: it is built)
+# makes the packages. Everything depends on the commit alone: its time is the time of every file.
 set -eu
 export LC_ALL=C TZ=UTC GOFLAGS=-trimpath CGO_ENABLED=0
 cd "$(dirname "$0")/.."

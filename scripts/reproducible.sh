@@ -3,6 +3,8 @@
 # file with the one in a directory that scripts/release.sh has filled.
 #
 #   scripts/reproducible.sh DIRECTORY
+#
+# NFPM names the program that makes the packages: it need not be built twice, since nothing of it is in them.
 set -eu
 cd "$(dirname "$0")/.."
 first=$(cd "${1:?which directory?}" && pwd)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/proctest"
+	"github.com/solotick/solotick/internal/skewtest"
 )
 
 // ErrNotInstalled is matched when there is no such server on this machine.
@@ -40,11 +41,15 @@ func Find(name string) (string, error) {
 	return "", fmt.Errorf("%w: this test needs %s: run `make deps`", ErrNotInstalled, name)
 }
 
-// Server is a database server that runs.
+// Server is a database server that runs. Its methods are called one at a time.
 type Server struct {
 	Dir     string // of its socket
+	Addr    string // host:port where it listens, too; "" when it does not
+	command Program
+	ping    func(ctx context.Context, dir string) error
 	process *proctest.Process
 	quit    syscall.Signal
+	clock   *skewtest.Clock
 }
 
 var running struct {
@@ -80,39 +85,72 @@ type Program func(dir string) (*exec.Cmd, error)
 // Start makes a directory, in which setup, unless that is nil, and then the server run, and returns
 // when ping returns nil. The server ends by the signal quit.
 func Start(quit syscall.Signal, setup, command Program, ping func(ctx context.Context, dir string) error) (*Server, error) {
-	dir, err := os.MkdirTemp("", "db") // short, for a unix socket is in it
-	if err != nil {
+	s := &Server{quit: quit, ping: ping}
+	if err := s.start(setup, command, nil); err != nil {
 		return nil, err
 	}
-	s := &Server{Dir: dir, quit: quit}
+	return s, nil
+}
+
+func (s *Server) start(setup, command Program, prepare func(dir string) error) (err error) {
+	if s.Dir, err = os.MkdirTemp("", "db"); err != nil { // short, for a unix socket is in it
+		return err
+	}
+	s.command = command
 	running.Lock()
 	running.servers = append(running.servers, s)
 	running.Unlock()
+	if prepare != nil {
+		if err := prepare(s.Dir); err != nil {
+			return err
+		}
+	}
 	if setup != nil {
 		p, c, out, err := s.run(setup)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if <-p.Done(); p.Err() != nil {
-			return nil, fmt.Errorf("%s: %w\n%s", c, p.Err(), out)
+			return fmt.Errorf("%s: %w\n%s", c, p.Err(), out)
 		}
 	}
-	p, c, out, err := s.run(command)
+	return s.Restart()
+}
+
+// Kill kills the server, frozen or not, and returns when it is gone.
+func (s *Server) Kill() { s.process.Kill() }
+
+// Freeze stops the server, as SIGSTOP does, and returns when it stands still.
+func (s *Server) Freeze() error { return s.process.Freeze() }
+
+// Thaw lets a frozen server go on.
+func (s *Server) Thaw() error { return s.process.Thaw() }
+
+// SetClock puts the server's wall clock so far ahead of the machine's, from now on and over
+// restarts.
+func (s *Server) SetClock(ahead time.Duration) error { return s.clock.Set(ahead) }
+
+// Restart kills the server if it runs, starts it on what it has kept, and returns when it answers.
+func (s *Server) Restart() error {
+	if s.process != nil {
+		s.Kill()
+	}
+	p, c, out, err := s.run(s.command)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.process = p
 	bound := time.After(30 * time.Second)
 	for {
-		err := ping(context.Background(), dir)
+		err := s.ping(context.Background(), s.Dir)
 		if err == nil {
-			return s, nil
+			return nil
 		}
 		select {
 		case <-p.Done():
-			return nil, fmt.Errorf("%s ended:\n%s", c, out)
+			return fmt.Errorf("%s ended:\n%s", c, out)
 		case <-bound:
-			return nil, fmt.Errorf("%s: no answer: %w", c, err)
+			return fmt.Errorf("%s: no answer: %w", c, err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -125,7 +163,10 @@ func (s *Server) run(program Program) (*proctest.Process, *exec.Cmd, *bytes.Buff
 	}
 	out := new(bytes.Buffer)
 	c.Dir, c.Stdout, c.Stderr = s.Dir, out, out
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "HOME=" + s.Dir}
+	c.Env = append(c.Env, "PATH="+os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "HOME="+s.Dir)
+	if s.clock != nil {
+		c.Env = append(c.Env, s.clock.Env()...)
+	}
 	if err := unprivileged(c, s.Dir); err != nil {
 		return nil, nil, nil, err
 	}

@@ -22,6 +22,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/solotick/solotick/internal/skewtest"
 )
 
 const (
@@ -42,6 +44,7 @@ type Server struct {
 	password string
 	args     []string
 	env      []string // nil for that of the test process
+	clock    *skewtest.Clock
 
 	mu     sync.Mutex
 	proc   *process // nil while the server is killed
@@ -65,7 +68,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 	s := &Server{t: t, binary: binary, dir: dir, password: o.password, args: o.args}
 	t.Cleanup(s.end)
 	if o.clock {
-		s.env = s.buildShim()
+		s.newClock()
 	}
 
 	// Between choosing a free port and binding it another process may take it.

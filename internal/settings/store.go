@@ -3,10 +3,30 @@ package settings
 import "strings"
 
 // Store says where a fleet meets that has no Redis section: in a file, in this process, or at the
-// Redis of its URL.
+// server of its URL.
 type Store struct {
-	URL Secret // sqlite:PATH, memory:, or one of redis, rediss and unix; empty where Redis is configured, or nothing
+	URL Secret // sqlite:PATH, memory:, one of redis, rediss and unix, or one of Servers; empty where Redis is configured, or nothing
 }
+
+// Servers are examples of the URLs of stores on servers other than Redis, by their scheme.
+var Servers = map[string]string{
+	"mariadb":    "mariadb://user:password@host:3306/database",
+	"mysql":      "mysql://user:password@host:3306/database",
+	"postgres":   "postgres://user:password@host:5432/database",
+	"postgresql": "postgresql://user:password@host:5432/database",
+}
+
+// Server returns the scheme and the URL of a store on a server other than Redis; ok is false for
+// another store.
+func (s Store) Server() (scheme, url string, ok bool) {
+	url = s.URL.Reveal()
+	scheme, _, _ = strings.Cut(url, ":")
+	_, ok = Servers[scheme]
+	return scheme, url, ok
+}
+
+// InMemory reports whether the store is in the memory of this process.
+func (s Store) InMemory() bool { return s.URL.Reveal() == "memory:" }
 
 // File returns the path of the SQLite file; ok is false for another store.
 func (s Store) File() (path string, ok bool) {

@@ -1,5 +1,6 @@
-// Package skewtest builds programs whose wall clock is wrong by a duration that the environment
-// names. Libraries that fake the time do not reach Go, which makes no call that they could replace.
+// Package skewtest makes wall clocks wrong: those of Go programs, which it has built anew, by a
+// duration that the environment names, and those of servers in C, by a library that is loaded
+// before theirs. Such a library does not reach Go, which makes no call that it could replace.
 package skewtest
 
 import (

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"fmt"
 	"strings"
 	"time"
 )
@@ -143,52 +142,54 @@ const readingLayout = "2006-01-02T15:04:05"
 func writeReading(reading int64) string { return time.Unix(reading, 0).UTC().Format(readingLayout) }
 
 // String says in one sentence, without a full stop, what happens to which ticks, and when.
-func (c ClockChange) String() string {
+func (c ClockChange) String() string { return c.Words(nil) }
+
+// Words is String in another language: see [Schedule.Words] for translate.
+func (c ClockChange) Words(translate func(phrase string) string) string {
+	w := phrases{translate}
 	date, first := splitReading(c.First)
 	onDate := func(reading string) string {
 		d, clock := splitReading(reading)
 		if d == date {
 			return clock
 		}
-		return clock + " on " + d
+		return w.Say("%s on %s", clock, d)
 	}
-	direction := "goes"
+	where := w.Say("in %s, where the clock goes from %s to %s", c.Zone, onDate(c.Before), onDate(c.After))
 	if c.Kind == runsOnce || c.Kind == repeated {
-		direction = "goes back"
-	}
-	where := fmt.Sprintf("in %s, where the clock %s from %s to %s", c.Zone, direction, onDate(c.Before), onDate(c.After))
-
-	ticks, several := fmt.Sprintf("%s on %s", first, date), c.Ticks > 1
-	if several {
-		ticks = fmt.Sprintf("%s to %s on %s (%d ticks)", first, onDate(c.Last), date, c.Ticks)
-	}
-	choose := func(one, many string) string {
-		if several {
-			return many
-		}
-		return one
+		where = w.Say("in %s, where the clock goes back from %s to %s", c.Zone, onDate(c.Before), onDate(c.After))
 	}
 	instant := c.RunsAt.Format(time.RFC3339)
-	var happens, outcome string
+	if c.Ticks > 1 {
+		return w.several(c, w.Say("%s to %s on %s (%d ticks)", first, onDate(c.Last), date, c.Ticks), where, onDate(c.After), instant)
+	}
+	ticks := w.Say("%s on %s", first, date)
+	switch {
+	case c.Kind == moved && c.Merged:
+		return w.Say("%s does not exist %s: the tick runs at %s, as one with the tick due then (%s)", ticks, where, onDate(c.After), instant)
+	case c.Kind == moved:
+		return w.Say("%s does not exist %s: the tick runs at %s (%s)", ticks, where, onDate(c.After), instant)
+	case c.Kind == skipped:
+		return w.Say("%s does not exist %s: the tick does not run", ticks, where)
+	case c.Kind == runsOnce:
+		return w.Say("%s comes twice %s: the tick runs once, the first time (%s)", ticks, where, instant)
+	default:
+		return w.Say("%s comes twice %s: the tick runs both times (again at %s)", ticks, where, instant)
+	}
+}
+
+// several says what a change does to more than one tick.
+func (w phrases) several(c ClockChange, ticks, where, after, instant string) string {
 	switch c.Kind {
 	case moved:
-		happens = choose("does not exist", "do not exist")
-		outcome = choose("the tick runs at ", "they run as one at ") + onDate(c.After)
-		if c.Merged && !several {
-			outcome += ", as one with the tick due then"
-		}
-		outcome += " (" + instant + ")"
+		return w.Say("%s do not exist %s: they run as one at %s (%s)", ticks, where, after, instant)
 	case skipped:
-		happens = choose("does not exist", "do not exist")
-		outcome = choose("the tick does not run", "they do not run")
+		return w.Say("%s do not exist %s: they do not run", ticks, where)
 	case runsOnce:
-		happens = choose("comes twice", "come twice")
-		outcome = choose("the tick runs", "each runs") + " once, the first time (" + choose("", "from ") + instant + choose(")", " on)")
+		return w.Say("%s come twice %s: each runs once, the first time (from %s on)", ticks, where, instant)
 	default:
-		happens = choose("comes twice", "come twice")
-		outcome = choose("the tick runs", "each runs") + " both times (again " + choose("at ", "from ") + instant + choose(")", " on)")
+		return w.Say("%s come twice %s: each runs both times (again from %s on)", ticks, where, instant)
 	}
-	return fmt.Sprintf("%s %s %s: %s", ticks, happens, where, outcome)
 }
 
 // splitReading returns the date and the time of day, without seconds when there are none.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/solotick/solotick/internal/wording"
 )
 
 // Words describes in words when the schedule ticks, in the local time of its zone, which it does
@@ -16,42 +18,30 @@ import (
 // verbs of arguments may change places, as in "%[2]s %[1]s". A phrase for which it returns "" stays
 // English, as all do where translate is nil.
 func (s *Schedule) Words(translate func(phrase string) string) string {
-	w := wording{translate}
+	w := phrases{translate}
 	text := ""
 	switch t := s.ticks.(type) {
 	case everyTicks:
 		text = w.pace(t.period, "every second", "every minute", "every hour", "every %s seconds", "every %s minutes", "every %s hours")
 		if t.phase > 0 {
-			text = w.say("%[1]s, shifted by %[2]s", text,
+			text = w.Say("%[1]s, shifted by %[2]s", text,
 				w.pace(t.phase, "1 second", "1 minute", "1 hour", "%s seconds", "%s minutes", "%s hours"))
 		}
 	case atTick:
-		text = w.say("once, at %s UTC", time.Unix(int64(t), 0).UTC().Format(time.DateTime))
+		text = w.Say("once, at %s UTC", time.Unix(int64(t), 0).UTC().Format(time.DateTime))
 	case noTicks:
-		text = w.say("only when it is triggered")
+		text = w.Say("only when it is triggered")
 	case *cronTicks:
 		text = w.cron(&t.calendar)
 	}
 	return cmp.Or(text, s.spec)
 }
 
-// wording builds sentences of phrases. A method that returns "" has no words for its argument.
-type wording struct {
-	translate func(string) string
-}
-
-func (w wording) say(phrase string, args ...any) string {
-	if w.translate != nil {
-		phrase = cmp.Or(w.translate(phrase), phrase)
-	}
-	if len(args) == 0 {
-		return phrase
-	}
-	return fmt.Sprintf(phrase, args...)
-}
+// phrases builds sentences of phrases. A method that returns "" has no words for its argument.
+type phrases struct{ wording.Wording }
 
 // pace says a number of seconds in their largest unit, by a phrase for each of one and of several.
-func (w wording) pace(seconds int64, second, minute, hour, nSeconds, nMinutes, nHours string) string {
+func (w phrases) pace(seconds int64, second, minute, hour, nSeconds, nMinutes, nHours string) string {
 	one, several, n := second, nSeconds, seconds
 	switch {
 	case seconds%3600 == 0:
@@ -60,39 +50,39 @@ func (w wording) pace(seconds int64, second, minute, hour, nSeconds, nMinutes, n
 		one, several, n = minute, nMinutes, seconds/60
 	}
 	if n == 1 {
-		return w.say(one)
+		return w.Say(one)
 	}
-	return w.say(several, strconv.FormatInt(n, 10))
+	return w.Say(several, strconv.FormatInt(n, 10))
 }
 
-func (w wording) every(n int, one, several string) string {
+func (w phrases) every(n int, one, several string) string {
 	if n == 1 {
-		return w.say(one)
+		return w.Say(one)
 	}
-	return w.say(several, strconv.Itoa(n))
+	return w.Say(several, strconv.Itoa(n))
 }
 
 // these says a list of at most most words; "" of a longer one.
-func (w wording) these(words []string, most int) string {
+func (w phrases) these(words []string, most int) string {
 	if len(words) == 0 || len(words) > most {
 		return ""
 	}
 	text := words[0]
 	for i, word := range words[1:] {
 		if i == len(words)-2 {
-			text = w.say("%[1]s and %[2]s", text, word)
+			text = w.Say("%[1]s and %[2]s", text, word)
 		} else {
-			text = w.say("%[1]s, %[2]s", text, word)
+			text = w.Say("%[1]s, %[2]s", text, word)
 		}
 	}
 	return text
 }
 
-func (w wording) cron(c *calendar) string {
+func (w phrases) cron(c *calendar) string {
 	times := w.clocks(c)
 	days := w.days(c, times == "")
 	if times != "" && days != "" {
-		return w.say("%[1]s at %[2]s", days, times)
+		return w.Say("%[1]s at %[2]s", days, times)
 	}
 	pace := w.within(c)
 	switch {
@@ -103,7 +93,7 @@ func (w wording) cron(c *calendar) string {
 	case days == "":
 		return ""
 	}
-	return w.say("%[1]s %[2]s", pace, days)
+	return w.Say("%[1]s %[2]s", pace, days)
 }
 
 // The most items of a list that is still read at a glance.
@@ -114,7 +104,7 @@ const (
 )
 
 // clocks lists the times of a day, where they are few and do not come at a pace.
-func (w wording) clocks(c *calendar) string {
+func (w phrases) clocks(c *calendar) string {
 	seconds, minutes, hours := values(c.second), values(c.minute), values(c.hour)
 	_, step := evenly(hours, 24)
 	if len(seconds) > 1 || len(minutes)*len(hours) > mostClocks || step > 0 && len(hours) > 2 && len(minutes) == 1 && seconds[0] == 0 {
@@ -137,7 +127,7 @@ func clock(hour, minute, second int) string {
 }
 
 // within says how a spec ticks within a day.
-func (w wording) within(c *calendar) string {
+func (w phrases) within(c *calendar) string {
 	seconds, minutes, hours := values(c.second), values(c.minute), values(c.hour)
 	allHours, allMinutes := len(hours) == 24, len(minutes) == 60
 	if first, step := evenly(seconds, 60); step > 0 {
@@ -150,7 +140,7 @@ func (w wording) within(c *calendar) string {
 	case len(seconds) > 1:
 		return ""
 	case seconds[0] > 0 && allMinutes && allHours:
-		return w.say("every minute at second %s", strconv.Itoa(seconds[0]))
+		return w.Say("every minute at second %s", strconv.Itoa(seconds[0]))
 	case seconds[0] > 0:
 		return ""
 	}
@@ -167,45 +157,45 @@ func (w wording) within(c *calendar) string {
 	if list == "" {
 		return ""
 	}
-	return w.say("every hour at minutes %s", list)
+	return w.Say("every hour at minutes %s", list)
 }
 
 // everyMinutes is of minutes that come at a pace.
-func (w wording) everyMinutes(first, step int, hours []int) string {
+func (w phrases) everyMinutes(first, step int, hours []int) string {
 	pace := w.every(step, "every minute", "every %s minutes")
 	if len(hours) == 24 {
 		if first > 0 {
-			return w.say("%[1]s from minute %[2]s on", pace, strconv.Itoa(first))
+			return w.Say("%[1]s from minute %[2]s on", pace, strconv.Itoa(first))
 		}
 		return pace
 	}
 	last := first + (60-1-first)/step*step
 	var windows []string
 	for _, run := range runs(hours) {
-		windows = append(windows, w.say("from %[1]s to %[2]s", clock(run[0], first, 0), clock(run[1], last, 0)))
+		windows = append(windows, w.Say("from %[1]s to %[2]s", clock(run[0], first, 0), clock(run[1], last, 0)))
 	}
 	const most = 3
 	if list := w.these(windows, most); list != "" {
-		return w.say("%[1]s %[2]s", pace, list)
+		return w.Say("%[1]s %[2]s", pace, list)
 	}
 	return ""
 }
 
 // everyHours is of one minute of several hours.
-func (w wording) everyHours(minute int, hours []int) string {
+func (w phrases) everyHours(minute int, hours []int) string {
 	if first, step := evenly(hours, 24); step > 0 {
 		pace := w.every(step, "every hour", "every %s hours")
 		switch {
 		case minute == 0 && first == 0:
 			return pace
 		case step == 1:
-			return w.say("%[1]s at minute %[2]s", pace, strconv.Itoa(minute))
+			return w.Say("%[1]s at minute %[2]s", pace, strconv.Itoa(minute))
 		default:
-			return w.say("%[1]s from %[2]s on", pace, clock(first, minute, 0))
+			return w.Say("%[1]s from %[2]s on", pace, clock(first, minute, 0))
 		}
 	}
 	if list := runs(hours); len(list) == 1 {
-		return w.say("%[1]s %[2]s", w.say("every hour"), w.say("from %[1]s to %[2]s", clock(list[0][0], minute, 0), clock(list[0][1], minute, 0)))
+		return w.Say("%[1]s %[2]s", w.Say("every hour"), w.Say("from %[1]s to %[2]s", clock(list[0][0], minute, 0), clock(list[0][1], minute, 0)))
 	}
 	return ""
 }
@@ -221,7 +211,7 @@ func (c *calendar) everyDay() bool {
 }
 
 // days says on which days a spec ticks: at a pace, or at certain times.
-func (w wording) days(c *calendar, atPace bool) string {
+func (w phrases) days(c *calendar, atPace bool) string {
 	months, allMonths := w.months(c)
 	inMonth, inWeek := w.daysOfMonth(c, months), w.daysOfWeek(c, months)
 	weekdays := c.special.nth == [5]uint8{} && c.special.lastOf == 0 // each of them, not some of a month
@@ -229,21 +219,21 @@ func (w wording) days(c *calendar, atPace bool) string {
 	case months == "":
 		return ""
 	case c.everyDay() && allMonths:
-		return w.say("every day")
+		return w.Say("every day")
 	case c.everyDay() && atPace:
-		return w.say("in %s", months)
+		return w.Say("in %s", months)
 	case c.everyDay():
-		return w.say("every day in %s", months)
+		return w.Say("every day in %s", months)
 	case c.dow&starBit != 0:
 		return inMonth
 	case c.dom&starBit != 0 && inWeek != "" && weekdays && !allMonths:
-		return w.say("%[1]s in %[2]s", inWeek, months)
+		return w.Say("%[1]s in %[2]s", inWeek, months)
 	case c.dom&starBit != 0:
 		return inWeek
 	case !allMonths || inMonth == "" || inWeek == "":
 		return ""
 	default: // a day that matches either is enough
-		return w.say("%[1]s and %[2]s", inMonth, inWeek)
+		return w.Say("%[1]s and %[2]s", inMonth, inWeek)
 	}
 }
 
@@ -251,22 +241,22 @@ var monthNames = [...]string{
 	"", "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 }
 
-func (w wording) months(c *calendar) (text string, all bool) {
+func (w phrases) months(c *calendar) (text string, all bool) {
 	list := values(c.month)
 	if len(list) == 12 {
-		return w.say("every month"), true
+		return w.Say("every month"), true
 	}
 	if spans := runs(list); len(spans) == 1 && len(list) > 2 {
-		return w.say("%[1]s to %[2]s", w.say(monthNames[list[0]]), w.say(monthNames[list[len(list)-1]])), false
+		return w.Say("%[1]s to %[2]s", w.Say(monthNames[list[0]]), w.Say(monthNames[list[len(list)-1]])), false
 	}
 	names := make([]string, len(list))
 	for i, m := range list {
-		names[i] = w.say(monthNames[m])
+		names[i] = w.Say(monthNames[m])
 	}
 	return w.these(names, mostDays), false
 }
 
-func (w wording) daysOfMonth(c *calendar, months string) string {
+func (w phrases) daysOfMonth(c *calendar, months string) string {
 	var parts []string
 	if list := values(c.dom &^ starBit); len(list) > 0 {
 		days := w.these(w.spans(texts(list), list), mostDays)
@@ -274,31 +264,31 @@ func (w wording) daysOfMonth(c *calendar, months string) string {
 		case days == "":
 			return ""
 		case len(list) == 1:
-			parts = append(parts, w.say("on day %[1]s of %[2]s", days, months))
+			parts = append(parts, w.Say("on day %[1]s of %[2]s", days, months))
 		default:
-			parts = append(parts, w.say("on days %[1]s of %[2]s", days, months))
+			parts = append(parts, w.Say("on days %[1]s of %[2]s", days, months))
 		}
 	}
 	if c.special.last {
-		parts = append(parts, w.say("on the last day of %s", months))
+		parts = append(parts, w.Say("on the last day of %s", months))
 	}
 	if c.special.lastWorkday {
-		parts = append(parts, w.say("on the last weekday of %s", months))
+		parts = append(parts, w.Say("on the last weekday of %s", months))
 	}
 	for _, day := range values(uint64(c.special.nearest)) {
-		parts = append(parts, w.say("on the weekday nearest to day %[1]s of %[2]s", strconv.Itoa(day), months))
+		parts = append(parts, w.Say("on the weekday nearest to day %[1]s of %[2]s", strconv.Itoa(day), months))
 	}
 	const most = 2
 	return w.these(parts, most)
 }
 
 // spans writes values of which three or more follow each other as one span.
-func (w wording) spans(words []string, list []int) (spans []string) {
+func (w phrases) spans(words []string, list []int) (spans []string) {
 	at := 0
 	for _, run := range runs(list) {
 		n := run[1] - run[0] + 1
 		if n > 2 {
-			spans = append(spans, w.say("%[1]s to %[2]s", words[at], words[at+n-1]))
+			spans = append(spans, w.Say("%[1]s to %[2]s", words[at], words[at+n-1]))
 		} else {
 			spans = append(spans, words[at:at+n]...)
 		}
@@ -316,30 +306,30 @@ var (
 	}
 )
 
-func (w wording) daysOfWeek(c *calendar, months string) string {
+func (w phrases) daysOfWeek(c *calendar, months string) string {
 	var parts []string
 	const workdays, weekend = 0b0111110, 0b1000001
 	switch set := c.dow & 0x7f; set {
 	case 0:
 	case workdays:
-		parts = append(parts, w.say("on weekdays"))
+		parts = append(parts, w.Say("on weekdays"))
 	case weekend:
-		parts = append(parts, w.say("on weekends"))
+		parts = append(parts, w.Say("on weekends"))
 	default:
 		var names []string
 		for _, d := range append(values(set&^1), values(set&1)...) { // Sunday is the last of a week
-			names = append(names, w.say(weekdayPlurals[d]))
+			names = append(names, w.Say(weekdayPlurals[d]))
 		}
-		parts = append(parts, w.say("on %s", w.these(names, mostDays)))
+		parts = append(parts, w.Say("on %s", w.these(names, mostDays)))
 	}
 	plain := len(parts) > 0
 	for n, set := range c.special.nth {
 		for _, d := range values(uint64(set)) {
-			parts = append(parts, w.say(nthPhrases[n], w.say(weekdayNames[d]), months))
+			parts = append(parts, w.Say(nthPhrases[n], w.Say(weekdayNames[d]), months))
 		}
 	}
 	for _, d := range values(uint64(c.special.lastOf)) {
-		parts = append(parts, w.say("on the last %[1]s of %[2]s", w.say(weekdayNames[d]), months))
+		parts = append(parts, w.Say("on the last %[1]s of %[2]s", w.Say(weekdayNames[d]), months))
 	}
 	if plain && len(parts) > 1 {
 		return ""

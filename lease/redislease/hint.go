@@ -30,7 +30,7 @@ var hints = []struct {
 	{"see the log of Redis, and whether its disk is full", []string{"MISCONF"}},
 	{"check the user and the password in the URL or the options of Redis", []string{"NOAUTH", "unauthenticated", "WRONGPASS", "invalid username-password", "without any password configured"}},
 	{"let the user of Redis do what docs/operations.md lists under Rights, with the keys ~solotick:*, those of redis_stream " +
-		"jobs and the channels &solotick:*", []string{"NOPERM", "The user executing the script"}},
+		"jobs and the channels &solotick:*", []string{"NOPERM", "The user executing the script", "ACL failure in script"}},
 	{"rename or remove that key, which another program uses, or choose another namespace", []string{"WRONGTYPE"}},
 	{"check whether this Redis speaks TLS (rediss:// does, redis:// does not), and which authority and server name its certificate has", []string{"tls:", "x509:", "first record does not look like a TLS handshake"}},
 	{"name a database that this Redis has, such as 0: see its setting databases", []string{"DB index is out of range"}},

@@ -18,8 +18,8 @@ import (
 var permanently = []string{
 	"NOPERM", "NOAUTH", "WRONGPASS", "WRONGTYPE",
 	"ERR Protocol error: unauthenticated", // NOAUTH, to a command of more than ten words
-	"ERR AUTH", "ERR invalid password", "ERR DB index", "ERR unknown command", "ERR The user executing the script",
-	"ERR Error compiling script",
+	"ERR AUTH", "ERR invalid password", "ERR DB index", "ERR unknown command", "ERR Error compiling script",
+	"ERR The user executing the script", "ERR ACL failure in script", // NOPERM in a script: of Redis 7.0; of 7.2, and of Valkey
 }
 
 // classified is err, which matches lease.ErrPermanent when time does not cure it.

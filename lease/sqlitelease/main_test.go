@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/solotick/solotick/internal/historytest"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/lease/sqlitelease"
@@ -47,9 +47,7 @@ type process struct {
 
 func start(t *testing.T, what ...string) *process {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), asked+"="+strings.Join(what, " "))
-	cmd.Stderr = os.Stderr
+	cmd := command(what...)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -59,6 +57,13 @@ func start(t *testing.T, what ...string) *process {
 		_ = cmd.Wait()
 	})
 	return &process{cmd, bufio.NewScanner(out)}
+}
+
+func command(what ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), asked+"="+strings.Join(what, " "))
+	cmd.Stderr = os.Stderr
+	return cmd
 }
 
 // says returns the next line of the process.
@@ -87,44 +92,17 @@ func hold(args []string) error {
 	return s.Close()
 }
 
-// contend changes values that others change, too, until it is killed. It says what it asks for, and
-// what is answered.
+// contend changes values that others change, too, until it is killed.
 func contend(args []string) error {
 	seed, err := strconv.ParseUint(args[2], 10, 64)
 	if err != nil {
 		return err
 	}
-	r := rand.New(rand.NewPCG(seed, 0))
 	s, err := sqlitelease.New(args[0], "fleet", sqlitelease.WithTimeout(2*time.Second))
 	if err != nil {
 		return err
 	}
-	var known [keys]driver.Version
-	for n := 0; ; n++ {
-		k := r.IntN(keys)
-		op := driver.Op{Key: "k" + strconv.Itoa(k)}
-		ask := event{Key: k, N: n, At: time.Now().UnixNano()}
-		if r.IntN(4) > 0 {
-			op.Change = &driver.Change{From: known[k], ID: args[1] + "-" + strconv.Itoa(n), Data: []byte(args[1])}
-			ask.From, ask.ID = known[k], op.Change.ID
-		}
-		ask.print()
-		res := s.Values().Do(context.Background(), []driver.Op{op})[0]
-		answer := event{Key: k, N: n, At: time.Now().UnixNano(), Status: res.Status, Version: res.Version}
-		if res.Status != driver.Done || op.Change == nil {
-			answer.Version = res.Value.Version
-		}
-		if res.Err != nil {
-			answer.Failed = true
-			fmt.Fprintln(os.Stderr, res.Err)
-		} else {
-			known[k] = answer.Version
-		}
-		answer.print()
-		if r.IntN(3) == 0 {
-			time.Sleep(time.Duration(r.IntN(3)) * time.Millisecond)
-		}
-	}
+	return historytest.Contend(s.Values(), os.Stdout, args[1], seed)
 }
 
 // write changes a value as somebody who is not root, and says how that fails.

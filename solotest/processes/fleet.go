@@ -2,6 +2,7 @@ package processes
 
 import (
 	"context"
+	"io"
 	"strings"
 	"sync"
 	"syscall"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease/redislease"
+	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/solotest/internal/observed"
 	"github.com/solotick/solotick/solotest/internal/wire"
 )
@@ -18,20 +21,25 @@ import (
 // patience is how long something may take that has to happen, on a busy machine.
 const patience = time.Minute
 
-// Fleet is a number of processes on one Redis. Its methods may be called by the test, and by what
+// Fleet is a number of processes on one store. Its methods may be called by the test, and by what
 // [Gate.Before] and [Gate.After] call.
 type Fleet struct {
 	t         *testing.T
 	call      int
-	url, addr string // of Redis
+	url       string   // of Redis
+	addrs     []string // of the servers
 	namespace string
 	client    *redis.Client // past the proxies
-	store     *redislease.Store
+	store     lease.Store
 	began     time.Time
 	gate      Gate
 	runs      observed.Runs
+	server    *redistest.Server // nil when it is not the test's own
+	skews     map[string]time.Duration
+	skewed    string // the test binary for them
 
 	mu        sync.Mutex
+	ahead     time.Duration // of the server's clock
 	members   map[string]*member
 	jobs      map[string]wire.Job
 	triggered map[string][]time.Time
@@ -115,25 +123,33 @@ func (f *Fleet) Resume(replicas ...string) {
 	}
 }
 
-// Cut cuts the connections of a replica to Redis, and new ones, until Heal.
-func (f *Fleet) Cut(replica string) { f.member(replica).proxy.Cut() }
+// Cut cuts the connections of a replica to the servers, and new ones, until Heal.
+func (f *Fleet) Cut(replica string) { f.member(replica).eachProxy((*proxytest.Proxy).Cut) }
 
-// Delay delays what a replica sends to Redis, and each reply, by d, until Heal.
-func (f *Fleet) Delay(replica string, d time.Duration) { f.member(replica).proxy.Delay(d) }
+// Delay delays what a replica sends to the servers, and each reply, by d, until Heal.
+func (f *Fleet) Delay(replica string, d time.Duration) {
+	f.member(replica).eachProxy(func(p *proxytest.Proxy) { p.Delay(d) })
+}
 
 // LoseReplies has Redis do what a replica asks, and the connection break instead of each reply,
-// until Heal.
-func (f *Fleet) LoseReplies(replica string) { f.member(replica).proxy.LoseReplies(1 << 30) }
+// until Heal. It knows the protocol of Redis only.
+func (f *Fleet) LoseReplies(replica string) {
+	f.member(replica).eachProxy(func(p *proxytest.Proxy) { p.LoseReplies(1 << 30) })
+}
 
 // Heal ends Cut, Delay and LoseReplies, of all replicas when none is given.
 func (f *Fleet) Heal(replicas ...string) {
 	for _, m := range f.chosen(replicas) {
-		m.proxy.Heal()
+		m.eachProxy((*proxytest.Proxy).Heal)
 	}
 }
 
-// Forget removes all that the fleet has in Redis, as when that is emptied.
+// Forget removes all that the fleet has in Redis, as when that is emptied. It fails a test that
+// uses [WithStore].
 func (f *Fleet) Forget() {
+	if f.client == nil {
+		f.t.Fatal("solotest: forget: the fleet is not on Redis")
+	}
 	if err := f.forget(context.Background()); err != nil {
 		f.t.Errorf("solotest: forget: %v", err)
 	}
@@ -151,7 +167,11 @@ func (f *Fleet) forget(ctx context.Context) error {
 	return f.client.Unlink(ctx, keys...).Err()
 }
 
-// Client returns a client of the fleet's Redis, which no fault touches. It is closed at the end.
+// Store returns the store of the fleet, which no fault of a replica touches: for package fleet, say.
+func (f *Fleet) Store() lease.Store { return f.store }
+
+// Client returns a client of the fleet's Redis, which no fault touches, or nil with [WithStore]. It
+// is closed at the end.
 func (f *Fleet) Client() *redis.Client { return f.client }
 
 // member returns a replica. A wrong name ends the goroutine, and fails the test.
@@ -191,8 +211,16 @@ func (f *Fleet) end() {
 			f.t.Logf("%s printed:\n%s", m.name, text)
 		}
 	}
-	if err := f.forget(context.Background()); err != nil && !f.t.Failed() {
-		f.t.Errorf("solotest: remove the fleet's keys: %v", err)
+	if f.client != nil {
+		if err := f.forget(context.Background()); err != nil && !f.t.Failed() {
+			f.t.Errorf("solotest: remove the fleet's keys: %v", err)
+		}
 	}
-	_ = f.store.Close()
+	closeStore(f.store)
+}
+
+func closeStore(s lease.Store) {
+	if c, ok := s.(io.Closer); ok {
+		_ = c.Close()
+	}
 }

@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/rpc"
 	"net/url"
 	"os"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/solotick/solotick/internal/proctest"
 	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/skewtest"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/solotest/internal/observed"
@@ -23,7 +26,8 @@ import (
 type member struct {
 	*proctest.Process
 	name     string
-	proxy    *proxytest.Proxy
+	addrs    []string // of the servers, as the replica reaches them
+	proxies  []*proxytest.Proxy
 	output   *output
 	ready    chan struct{}
 	isReady  sync.Once
@@ -65,9 +69,9 @@ func (f *Fleet) start(name string) (*member, error) {
 			return nil, errors.New("it runs already")
 		}
 		last.close()
-		m.proxy, m.output = last.proxy, last.output
+		m.addrs, m.proxies, m.output = last.addrs, last.proxies, last.output
 	} else {
-		m.proxy = proxytest.New(f.t, f.addr)
+		m.approach(f.t, f.addrs)
 	}
 	toTest, err := newPipe()
 	if err != nil {
@@ -81,13 +85,17 @@ func (f *Fleet) start(name string) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	at.Host = m.proxy.Addr()
-	start, err := json.Marshal(wire.Start{Test: f.t.Name(), Call: f.call, Replica: name, URL: at.String(), Namespace: f.namespace})
+	if f.url != "" {
+		at.Host = m.addrs[0]
+	}
+	start, err := json.Marshal(wire.Start{
+		Test: f.t.Name(), Call: f.call, Replica: name, URL: at.String(), Addrs: m.addrs, Namespace: f.namespace,
+	})
 	if err != nil {
 		return nil, err
 	}
-	c := command(f.t.Name())
-	c.Env = append(os.Environ(), wire.Variable+"="+string(start))
+	c := command(f.binary(name), f.t.Name())
+	c.Env = append(os.Environ(), wire.Variable+"="+string(start), skewtest.Variable+"="+f.skews[name].String())
 	c.Stdout, c.Stderr = m.output, m.output
 	c.ExtraFiles = []*os.File{toReplica.In, toTest.Out}
 	m.pipes = wire.Pipes{In: toTest.In, Out: toReplica.Out}
@@ -103,6 +111,23 @@ func (f *Fleet) start(name string) (*member, error) {
 	go server.ServeConn(m.pipes)
 	f.members[name] = m
 	return m, nil
+}
+
+// approach puts a proxy before each server.
+func (m *member) approach(t *testing.T, servers []string) {
+	for _, addr := range servers {
+		if host, port, err := net.SplitHostPort(addr); err == nil && host != "" && port != "" {
+			p := proxytest.New(t, addr)
+			m.proxies, addr = append(m.proxies, p), p.Addr()
+		}
+		m.addrs = append(m.addrs, addr)
+	}
+}
+
+func (m *member) eachProxy(do func(p *proxytest.Proxy)) {
+	for _, p := range m.proxies {
+		do(p)
+	}
 }
 
 func newPipe() (p wire.Pipes, err error) {
@@ -153,10 +178,10 @@ func (s *service) Ready(list []wire.Job, _ *wire.None) error {
 // Event says that a run begins or ends.
 func (s *service) Event(e wire.Event, _ *wire.None) error {
 	if !e.Ended {
-		s.f.runs.Add(e.Run, nil)
+		s.f.runs.Add(e.Run, e.At, nil)
 		return nil
 	}
-	s.f.runs.Add(e.Run, &observed.Ending{Outcome: lease.Outcome(e.Outcome), Lost: e.Lost, Err: errorOf(e.Err)})
+	s.f.runs.Add(e.Run, e.At, &observed.Ending{Outcome: lease.Outcome(e.Outcome), Lost: e.Lost, Err: errorOf(e.Err)})
 	return nil
 }
 

@@ -56,6 +56,7 @@ var others = map[string]func(t *testing.T){
 	"wrong URL":      func(t *testing.T) { Run(t, 1, nil, nil, WithRedis("http://localhost")) },
 	"TLS":            func(t *testing.T) { Run(t, 1, nil, nil, WithRedis("rediss://:secret@localhost:1")) },
 	"nobody there":   func(t *testing.T) { Run(t, 1, nil, nil, WithRedis("redis://127.0.0.1:1")) },
+	"a clock":        func(t *testing.T) { Run(t, 1, nil, nil, WithClock(), WithRedis("redis://127.0.0.1:1")) },
 	"nil option":     func(t *testing.T) { Run(t, 1, nil, nil, nil) },
 	"a wrong number": func(t *testing.T) { Run(t, 101, nil, nil) },
 }
@@ -108,6 +109,7 @@ func TestFaultsOfATestAreSaid(t *testing.T) {
 		"wrong URL":       {"invalid URL scheme: http"},
 		"TLS":             {`"rediss://:xxxxx@localhost:1" must be redis://HOST:PORT, without TLS`},
 		"nobody there":    {"redis at 127.0.0.1:1: ", "connection refused"},
+		"a clock":         {"WithClock must be left out with WithRedis"},
 		"nil option":      {"options[0]: nil must be an option"},
 		"a wrong number":  {"replicas: 101 must be from 0 to 100"},
 	} {

@@ -3,13 +3,18 @@ package processes
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -57,6 +62,7 @@ var faults = map[string]func(f *Fleet){
 	"replies lost":         func(f *Fleet) { f.Gate().Before(1, f.LoseReplies) },
 	"slow":                 func(f *Fleet) { f.Gate().Before(1, func(r string) { f.Delay(r, 100*time.Millisecond) }) },
 	"Redis loses its keys": func(f *Fleet) { f.Gate().After(1, func(string) { f.Forget() }) },
+	"the clock steps":      func(f *Fleet) { f.Gate().After(1, func(string) { f.StepClock(time.Second) }) },
 	"frozen before": func(f *Fleet) {
 		f.Gate().Before(1, f.Pause)
 		f.t.Cleanup(func() { require.Equal(f.t, 2, f.Runs("invoices")[1].Attempt) })
@@ -75,9 +81,34 @@ func TestAGoodJobPassesEveryFault(t *testing.T) {
 				once(f)
 				f.Heal()
 				f.Resume()
-			}, WithScheduler(scheduler.WithTTL(time.Second)))
+			}, WithScheduler(scheduler.WithTTL(time.Second)), WithClock())
 		})
 	}
+}
+
+func TestFleetMeetsOnAnyStore(t *testing.T) {
+	t.Parallel()
+	kept := filepath.Join(os.TempDir(), "not of the fleet")
+	Run(t, 2, func(r *Replica) {
+		r.Func("invoices", "@yearly", invoices(r.WriteOnce))
+		if r.Client() != nil {
+			panic("there is no Redis that is the fleet's")
+		}
+	}, func(f *Fleet) {
+		f.Gate().After(1, f.Cut)
+		f.Trigger("invoices")
+		once(f)
+		runs := f.Runs("invoices")
+		require.Len(f.t, runs, 2, "the first was cut off")
+		require.NotEqual(f.t, runs[0].Replica, runs[1].Replica)
+	}, WithScheduler(scheduler.WithTTL(time.Second)), WithStore(func(t *testing.T) []string {
+		return []string{kept, redistest.Start(t).Addr()}
+	}, func(addrs []string, namespace string) (lease.Store, error) {
+		if addrs[0] != kept {
+			return nil, errors.New("a path is passed on as it is")
+		}
+		return redislease.New(redis.NewClient(&redis.Options{Addr: addrs[1]}), namespace)
+	}))
 }
 
 func TestAFrozenWriterIsRefused(t *testing.T) {
@@ -212,4 +243,26 @@ func TestRunningRedisIsLeftAsItWas(t *testing.T) {
 	keys, err := server.Client(t).Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
 	require.Equal(t, []string{"other"}, keys)
+}
+
+// Its replica dies, and the clock of the next one is a day ahead, or behind.
+func TestAJobThatAsksItsOwnClockIsCaught(t *testing.T) {
+	t.Parallel()
+	day := func(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+	Run(t, 2, func(r *Replica) {
+		r.Func("good", "@yearly", func(ctx context.Context, run jobs.Run) error {
+			return r.WriteOnce(ctx, run.Token, "of the tick "+day(run.Tick))
+		})
+		r.Func("wrong", "@yearly", func(ctx context.Context, run jobs.Run) error {
+			return r.WriteOnce(ctx, run.Token, "of today "+day(time.Now()))
+		})
+	}, func(f *Fleet) {
+		f.Gate().After(1, f.Kill)
+		for i, name := range []string{"wrong", "good"} {
+			f.Trigger(name)
+			f.AwaitSucceeded(name, 1)
+			require.Len(f.t, f.Gate().Effects(), 2+i, "%v", f.Gate().Effects())
+		}
+		f.AssertOnce("wrong", f.Began(), time.Now())
+	}, WithScheduler(scheduler.WithTTL(time.Second)), WithSkew("r2", 24*time.Hour))
 }

@@ -31,7 +31,7 @@ type Replica struct {
 	start    wire.Start
 	test     *rpc.Client
 	client   *redis.Client
-	store    *redislease.Store
+	store    lease.Store
 	registry jobs.Registry
 	faults   []error
 	programs []func(ctx context.Context) error
@@ -80,14 +80,10 @@ func (r *Replica) call(method string, arg, answer any) {
 }
 
 func (r *Replica) run(replica func(r *Replica), set settings) error {
-	options, err := redis.ParseURL(r.start.URL)
-	if err != nil {
+	if err := r.open(set); err != nil {
 		return err
 	}
-	r.client = redis.NewClient(options)
-	if r.store, err = redislease.New(r.client, r.start.Namespace); err != nil {
-		return err
-	}
+	defer closeStore(r.store)
 	replica(r)
 	if err := errors.Join(r.faults...); err != nil {
 		return err
@@ -125,6 +121,20 @@ func (r *Replica) run(replica func(r *Replica), set settings) error {
 	return errors.Join(ended...)
 }
 
+func (r *Replica) open(set settings) (err error) {
+	if set.open != nil {
+		r.store, err = set.open(r.start.Addrs, r.start.Namespace)
+		return err
+	}
+	options, err := redis.ParseURL(r.start.URL)
+	if err != nil {
+		return err
+	}
+	r.client = redis.NewClient(options)
+	r.store, err = redislease.New(r.client, r.start.Namespace)
+	return err
+}
+
 // ID returns the replica's name.
 func (r *Replica) ID() string { return r.start.Replica }
 
@@ -147,7 +157,7 @@ func (r *Replica) Run(program func(ctx context.Context) error) {
 	r.programs = append(r.programs, program)
 }
 
-// Client returns a client of Redis, through the replica's proxy.
+// Client returns a client of Redis, through the replica's proxy, or nil with [WithStore].
 func (r *Replica) Client() *redis.Client { return r.client }
 
 // Store returns the store of leases that the fleet shares, for locks and elections.
@@ -185,7 +195,7 @@ func (r *Replica) observe(e scheduler.Event) {
 		return
 	}
 	run.Lease = nil
-	event := wire.Event{Run: run}
+	event := wire.Event{Run: run, At: time.Now().UTC()}
 	if ending != nil {
 		event.Ended, event.Outcome, event.Lost = true, string(ending.Outcome), ending.Lost
 		if ending.Err != nil {

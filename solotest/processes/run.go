@@ -17,6 +17,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proctest"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/scheduler"
 	"github.com/solotick/solotick/solotest/internal/wire"
@@ -30,6 +31,10 @@ type Option func(*settings)
 
 type settings struct {
 	url       string
+	servers   func(t *testing.T) []string
+	open      func(addrs []string, namespace string) (lease.Store, error)
+	clock     bool
+	skews     map[string]time.Duration // by replica
 	scheduler []scheduler.Option
 }
 
@@ -37,6 +42,15 @@ type settings struct {
 // without TLS. The fleet has a random namespace there, whose keys are removed at the end. The
 // default is a redis-server of the PATH, which is started for the test.
 func WithRedis(url string) Option { return func(s *settings) { s.url = url } }
+
+// WithStore makes the fleet use another store than one on Redis. servers is called in the test, and
+// returns where the servers are. open is called in each replica, with an address for each of them,
+// and in the test. A replica reaches host:port by a proxy of its own; anything else, such as the
+// path of a file, is passed on as it is. The fleet has a random namespace there, which is left
+// behind at the end. A store that is an io.Closer is closed.
+func WithStore(servers func(t *testing.T) []string, open func(addrs []string, namespace string) (lease.Store, error)) Option {
+	return func(s *settings) { s.servers, s.open = servers, open }
+}
 
 // WithScheduler passes options to the scheduler of every replica.
 func WithScheduler(options ...scheduler.Option) Option {
@@ -71,6 +85,9 @@ func Run(t *testing.T, n int, replica func(r *Replica), test func(f *Fleet), opt
 	defer proctest.FollowGo()()
 	f := newFleet(t, call, set)
 	defer f.end()
+	if err := f.buildSkewed(); err != nil {
+		t.Fatalf("solotest: build the test with a wrong clock: %v", err)
+	}
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("r%d", i+1)
@@ -104,12 +121,35 @@ func number(t *testing.T) int {
 // newFleet makes a fleet without replicas.
 func newFleet(t *testing.T, call int, set settings) *Fleet {
 	t.Helper()
-	at := set.url
+	f := &Fleet{
+		t: t, call: call, namespace: "solotest-" + strings.ToLower(rand.Text()),
+		members: map[string]*member{}, jobs: map[string]wire.Job{}, skews: set.skews,
+	}
+	f.gate.fleet = f
+	if set.clock && (set.url != "" || set.open != nil) {
+		t.Fatal("solotest: clock: WithClock must be left out with WithRedis and WithStore: their clocks cannot be set")
+	}
+	if set.open == nil {
+		f.openRedis(set)
+		return f
+	}
+	f.addrs = set.servers(t)
+	var err error
+	if f.store, err = set.open(f.addrs, f.namespace); err != nil {
+		t.Fatalf("solotest: store: %v", err)
+	}
+	return f
+}
+
+func (f *Fleet) openRedis(set settings) {
+	t, at := f.t, set.url
+	t.Helper()
 	if at == "" {
 		if _, err := exec.LookPath("redis-server"); err != nil {
 			t.Fatal("solotest: there is no redis-server on the PATH: install Redis 7.0 or later, or pass processes.WithRedis(url)")
 		}
-		at = redistest.Start(t).URL()
+		f.server = redistest.Start(t, set.server()...)
+		at = f.server.URL()
 	}
 	options, err := redis.ParseURL(at)
 	if err == nil && (options.Network != "tcp" || options.TLSConfig != nil) {
@@ -123,15 +163,10 @@ func newFleet(t *testing.T, call int, set settings) *Fleet {
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Fatalf("solotest: redis at %s: %v", options.Addr, err)
 	}
-	f := &Fleet{
-		t: t, call: call, url: at, addr: options.Addr, client: client,
-		namespace: "solotest-" + strings.ToLower(rand.Text()), members: map[string]*member{}, jobs: map[string]wire.Job{},
-	}
-	f.gate.fleet = f
+	f.url, f.addrs, f.client = at, []string{options.Addr}, client
 	if f.store, err = redislease.New(client, f.namespace); err != nil {
 		t.Fatalf("solotest: redis: %v", err)
 	}
-	return f
 }
 
 func redacted(text string) string {
@@ -141,9 +176,9 @@ func redacted(text string) string {
 	return "the URL"
 }
 
-// command is the test binary as a replica: it runs one test, and the arguments that are not of
+// command is a test binary as a replica: it runs one test, and the arguments that are not of
 // package testing are passed on.
-func command(test string) *exec.Cmd {
+func command(binary, test string) *exec.Cmd {
 	parts := strings.Split(test, "/")
 	for i, part := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
@@ -154,5 +189,5 @@ func command(test string) *exec.Cmd {
 			args = append(args, arg)
 		}
 	}
-	return exec.CommandContext(context.Background(), os.Args[0], args...)
+	return exec.CommandContext(context.Background(), binary, args...)
 }

@@ -3,6 +3,8 @@ package page
 import (
 	"strconv"
 	"strings"
+
+	"github.com/solotick/solotick/internal/wording"
 )
 
 // The languages that the catalogue has.
@@ -40,4 +42,13 @@ func known(tag string) string {
 		return primary
 	}
 	return ""
+}
+
+// Wording returns how the catalogue says the sentences of other packages in a language: nil for
+// English.
+func Wording(lang string) wording.Wording {
+	if lang != Chinese {
+		return nil
+	}
+	return func(english string) string { return sentences[english] }
 }

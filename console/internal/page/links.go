@@ -19,9 +19,13 @@ func (f *frame) Tick(job string, at any) string {
 	return f.To(fmt.Sprintf("/jobs/%s/ticks/%d", url.PathEscape(job), instant(at).UnixMilli()))
 }
 
-// Why returns the URL of the page that explains a tick.
+// Why returns the URL of the page that explains a tick; that of a leader task has no time.
 func (f *frame) Why(job string, at any) string {
-	return f.To("/jobs/"+url.PathEscape(job)+"/why", "tick", instant(at).UTC().Format(time.RFC3339Nano))
+	tick := ""
+	if t := instant(at); !t.IsZero() {
+		tick = t.UTC().Format(time.RFC3339Nano)
+	}
+	return f.To("/jobs/"+url.PathEscape(job)+"/why", "tick", tick)
 }
 
 // Do returns the link to the confirmation of an action on a job.

@@ -3,8 +3,8 @@ package page
 // text is an entry of the catalogue.
 type text struct{ english, chinese string }
 
-// texts is the catalogue: every text of every page but what package fleet says about a tick, and
-// what the store and the configuration have. A key that ends in .one is for a number of 1. Names of
+// texts is the catalogue, with sentences: every text of every page but what the store and the
+// configuration have. A key that ends in .one is for a number of 1. Names of
 // commands and of keys stay as they are.
 var texts = map[string]text{
 	"title.jobs":     {"Jobs", "任务"},
@@ -114,7 +114,6 @@ var texts = map[string]text{
 	"jobs.next":        {"Next tick", "下一次"},
 	"jobs.replicas":    {"Replicas", "副本"},
 	"jobs.never":       {"no outcome yet", "尚无结果"},
-	"jobs.leader":      {"all the time, on one replica", "始终在一个副本上运行"},
 	"jobs.none":        {"none", "无"},
 	"jobs.nomatch":     {"No job matches.", "没有匹配的任务。"},
 	"jobs.all":         {"Show all", "显示全部"},

@@ -36,8 +36,7 @@ func (p part) Rows() []lane {
 	}
 	lanes := make([]lane, 0, len(shown.Rows))
 	for _, row := range shown.Rows {
-		words := p.schedule(row.ScheduleWords, row.ScheduleWords, false)
-		lanes = append(lanes, lane{row.Job, words, row.Unread, p.lane(s, ground.String(), &row, shown.ClockChanges)})
+		lanes = append(lanes, lane{row.Job, row.ScheduleWords, row.Unread, p.lane(s, ground.String(), &row, shown.ClockChanges)})
 	}
 	return lanes
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -12,21 +13,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Schedule says when a job runs: in words, or the schedule itself where there are none. The words
-// are English.
-func (f *frame) Schedule(j view.JobRow) string {
-	return f.schedule(j.ScheduleWords, j.Schedule, j.Leader)
-}
-
-func (f *frame) schedule(words, schedule string, leader bool) string {
-	switch {
-	case leader:
-		return f.T("jobs.leader")
-	case f.Lang == English && words != "" || schedule == "":
-		return words
-	}
-	return schedule
-}
+// Schedule says when a job runs: in words, or the schedule itself where there are none.
+func (f *frame) Schedule(j view.JobRow) string { return cmp.Or(j.ScheduleWords, j.Schedule) }
 
 // Urgent reports whether something is wrong with a job, or it is paused.
 func (f *frame) Urgent(j view.JobRow) bool {

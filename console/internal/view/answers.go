@@ -1,13 +1,13 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/internal/wording"
 )
 
 // Answer is the answer to somebody who asked for a tick, or would ask.
@@ -34,19 +34,19 @@ const (
 
 // answers says who asked for a tick, as far as the store keeps that: claims that lost leave no
 // trace.
-func answers(e fleet.Explanation, zone *time.Location) []Asked {
+func answers(w wording.Wording, e fleet.Explanation, zone *time.Location) []Asked {
 	list := []Asked{}
-	add := func(by string, at time.Time, answer Answer, format string, args ...any) {
-		list = append(list, Asked{By: by, At: Time{at}, Answer: answer, Text: fmt.Sprintf(format, args...)})
+	add := func(by string, at time.Time, answer Answer, text string) {
+		list = append(list, Asked{By: by, At: Time{at}, Answer: answer, Text: text})
 	}
 	for _, f := range slices.Backward(e.Facts) { // newest first
 		if f.Kind != wire.FactTriggered || !f.Tick.Equal(e.Tick) {
 			continue
 		}
 		if len(list) == 0 {
-			add(f.By, f.At, AnswerOpened, "The trigger of %s opened the tick.", f.By)
+			add(f.By, f.At, AnswerOpened, w.Say("The trigger of %s opened the tick.", f.By))
 		} else {
-			add(f.By, f.At, AnswerServed, "The trigger of %s was served by the same tick.", f.By)
+			add(f.By, f.At, AnswerServed, w.Say("The trigger of %s was served by the same tick.", f.By))
 		}
 	}
 	if e.Entry == nil {
@@ -57,18 +57,21 @@ func answers(e fleet.Explanation, zone *time.Location) []Asked {
 		if a.Token == token { // a retry, under the same lease
 			continue
 		}
-		answer, how := AnswerGranted, "was granted it"
-		if token = a.Token; a.Number > 1 {
-			answer, how = AnswerTookOver, "took it over"
+		token = a.Token
+		at := a.Granted.In(zone).Format(clockLayout)
+		if a.Number == 1 {
+			add(a.Replica, a.Granted.Time, AnswerGranted, w.Say("%s was granted it at %s, with token %d.", a.Replica, at, a.Token))
+		} else {
+			add(a.Replica, a.Granted.Time, AnswerTookOver, w.Say("%s took it over at %s, with token %d.", a.Replica, at, a.Token))
 		}
-		add(a.Replica, a.Granted.Time, answer, "%s %s at %s, with token %d.", a.Replica, how, a.Granted.In(zone).Format(clockLayout), a.Token)
 	}
 	if x := e.Entry; x.State == wire.StateSettled && x.Token == 0 {
-		text := fmt.Sprintf("%s settled it as %s", x.Replica, x.Outcome)
+		outcome := w.Say(string(x.Outcome))
+		text := w.Say("%s settled it as %s.", x.Replica, outcome)
 		if x.Reason != "" && x.Reason != string(x.Outcome) {
-			text += ": " + wire.Words(x.Reason)
+			text = w.Say("%s settled it as %s: %s.", x.Replica, outcome, w.Say(wire.Words(x.Reason)))
 		}
-		add(x.Replica, x.Ended, AnswerSettled, "%s.", text)
+		add(x.Replica, x.Ended, AnswerSettled, text)
 	}
 	return list
 }
@@ -86,21 +89,21 @@ func (s *Snapshot) candidates(name string) (list []Asked) {
 		_, serves := r.Jobs[name]
 		switch {
 		case !serves && len(r.Jobs) != r.JobCount:
-			a.Answer, a.Text = AnswerUnknown, "Which jobs it serves is not known."
+			a.Answer, a.Text = AnswerUnknown, s.Say("Which jobs it serves is not known.")
 		case !serves:
-			a.Answer, a.Text = AnswerNotHere, "It does not serve the job."
+			a.Answer, a.Text = AnswerNotHere, s.Say("It does not serve the job.")
 		case r.Stopping:
-			a.Answer, a.Text = AnswerStopping, "It is stopping, and claims nothing more."
+			a.Answer, a.Text = AnswerStopping, s.Say("It is stopping, and claims nothing more.")
 		case r.Clock != "" && r.Clock != heartbeat.ClockTrusted:
-			a.Answer, a.Text = AnswerClock, "It claims nothing, since it does not trust the store's clock."
+			a.Answer, a.Text = AnswerClock, s.Say("It claims nothing, since it does not trust the store's clock.")
 		case r.Silent(s.Status.Now):
-			a.Answer, a.Text = AnswerSilent, "It serves the job, and has missed a heartbeat."
+			a.Answer, a.Text = AnswerSilent, s.Say("It serves the job, and has missed a heartbeat.")
 		case !r.Fits(weight):
-			a.Answer, a.Text = AnswerTooHeavy, fmt.Sprintf("The job weighs %d, more than its max_runs, %d.", weight, r.MaxRuns)
+			a.Answer, a.Text = AnswerTooHeavy, s.Say("The job weighs %d, more than its max_runs, %d.", weight, r.MaxRuns)
 		case !r.HasRoom(weight):
-			a.Answer, a.Text = AnswerNoRoom, fmt.Sprintf("It has no room: it runs %d of %d, and the job weighs %d.", r.Used, r.MaxRuns, weight)
+			a.Answer, a.Text = AnswerNoRoom, s.Say("It has no room: it runs %d of %d, and the job weighs %d.", r.Used, r.MaxRuns, weight)
 		default:
-			a.Answer, a.Text = AnswerMayClaim, "It serves the job, and has room."
+			a.Answer, a.Text = AnswerMayClaim, s.Say("It serves the job, and has room.")
 		}
 		list = append(list, a)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wording"
 )
 
 // JobPage shows one job.
@@ -103,7 +104,7 @@ func Job(s *Snapshot, d fleet.Description, q JobQuery, now time.Time) JobPage {
 		Events: s.events(d.Facts, zoneOf(q.Zone, d.Timezone)), Used: int64(d.HistoryBytes), Limit: int64(d.HistoryLimit),
 	}
 	p.Fields = s.fieldsOf(d)
-	p.coming(now)
+	p.coming(s.Wording, now)
 	p.samples(d.Outcomes)
 	p.history(d.Outcomes)
 	return p
@@ -137,20 +138,20 @@ func defined(list []fleet.Definition) []Defined {
 }
 
 // coming fills in the next ticks, and the clock changes of the coming year.
-func (p *JobPage) coming(now time.Time) {
+func (p *JobPage) coming(w wording.Wording, now time.Time) {
 	p.Coming, p.ClockChanges = []Coming{}, []ClockChange{}
 	if p.schedule == nil {
 		return
 	}
 	changes := p.schedule.ClockChanges(now, now.AddDate(1, 0, 0))
 	for _, c := range changes {
-		p.ClockChanges = append(p.ClockChanges, ClockChange{Time{c.At}, c.Zone, c.Kind, c.String()})
+		p.ClockChanges = append(p.ClockChanges, ClockChange{Time{c.At}, c.Zone, c.Kind, c.Words(w)})
 	}
 	for at := p.schedule.Next(now); !at.IsZero() && len(p.Coming) < p.Query.Ticks; at = p.schedule.Next(at) {
 		tick := Coming{Tick: Time{at}, In: until(at, now)}
 		for _, c := range changes {
 			if !c.RunsAt.IsZero() && c.RunsAt.Equal(at) {
-				tick.Note, tick.Text = c.Kind, c.String()
+				tick.Note, tick.Text = c.Kind, c.Words(w)
 				if c.Merged {
 					tick.Note = "merged"
 				}
@@ -223,7 +224,7 @@ func (p *JobPage) history(outcomes []fleet.Entry) {
 func (s *Snapshot) events(facts []fleet.Fact, zone *time.Location) []Event {
 	list := []Event{}
 	for _, f := range facts {
-		list = append(list, Event{f, f.In(zone)})
+		list = append(list, Event{f, f.Words(zone, s.Wording)})
 	}
 	return list
 }

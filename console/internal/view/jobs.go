@@ -9,6 +9,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wording"
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
@@ -202,7 +203,7 @@ func (s *Snapshot) row(j *fleet.JobStatus, states stateSet, now time.Time) JobRo
 		r.Schedule = ""
 	}
 	r.schedule = s.schedule(j)
-	r.ScheduleWords = r.WordsIn(nil)
+	r.ScheduleWords = wordsIn(r.schedule, j.Schedule, r.Leader, s.Wording)
 	if j.LastSuccess != nil {
 		r.Success = Time{j.LastSuccess.Moment()}
 	}
@@ -239,21 +240,13 @@ func (s *Snapshot) schedule(j *fleet.JobStatus) *schedule.Schedule {
 	return j.ScheduleOf()
 }
 
-// WordsIn is ScheduleWords in another language; see [schedule.Schedule.Words] for translate.
-func (j JobRow) WordsIn(translate func(phrase string) string) string {
-	return wordsIn(j.schedule, j.Schedule, j.Leader, translate)
-}
-
-func wordsIn(s *schedule.Schedule, spec string, leader bool, translate func(string) string) string {
+// wordsIn says when a job runs.
+func wordsIn(s *schedule.Schedule, spec string, leader bool, w wording.Wording) string {
 	switch {
-	case leader && translate != nil:
-		return cmp.Or(translate(leaderWords), leaderWords)
 	case leader:
-		return leaderWords
+		return w.Say("all the time, on one replica")
 	case s == nil:
 		return spec
 	}
-	return s.Words(translate)
+	return s.Words(w)
 }
-
-const leaderWords = "all the time, on one replica"

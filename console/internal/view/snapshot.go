@@ -6,6 +6,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wording"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -24,6 +25,8 @@ type Snapshot struct {
 	Store       StoreFacts
 	LastAttempt time.Time // fleet time of the newest attempt to read; zero when it is this snapshot's
 	Err         string    // why that failed; "" when it did not
+
+	wording.Wording // of the sentences of pages; nil for English
 }
 
 // StoreFacts describes the store itself.

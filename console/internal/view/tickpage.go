@@ -149,7 +149,7 @@ func granted(r fleet.Run) time.Time {
 func Why(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) WhyPage {
 	p := WhyPage{TickPage: Tick(s, e, q, now), Policy: e.Policy, Remedy: e.Remedy}
 	zone := zoneOf(q.Zone, p.Timezone)
-	p.Asked = answers(e, zone)
+	p.Asked = answers(s.Wording, e, zone)
 	open := []string{wire.Undecided, wire.Future, wire.StateWaiting, wire.StateFree}
 	if slices.Contains(open, e.Verdict) {
 		p.Asked = append(p.Asked, s.candidates(e.Job)...)

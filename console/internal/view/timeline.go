@@ -103,9 +103,9 @@ const mostTicks = 4000
 func (b *rowBuilder) build(h fleet.JobHistory, read bool, states stateSet) TimelineRow {
 	row := TimelineRow{Job: b.j.Name, Timezone: b.j.Timezone, States: states.list(), Kept: Time{h.Since}, Pauses: []Span{}, Items: []Item{}}
 	b.schedule = b.s.schedule(b.j)
-	row.ScheduleWords = wordsIn(b.schedule, b.j.Schedule, b.j.Spec.Leader, nil)
+	row.ScheduleWords = wordsIn(b.schedule, b.j.Schedule, b.j.Spec.Leader, b.s.Wording)
 	if !read {
-		row.Unread = "its history was not read"
+		row.Unread = b.s.Say("its history was not read")
 		b.coming()
 		row.Items = bin(b.items, b.from, b.cell)
 		return row

@@ -37,7 +37,7 @@ type Runs struct {
 // Observe keeps how a run begins or ends; other events are not kept.
 func (r *Runs) Observe(e scheduler.Event) {
 	if run, ending, ok := Of(e); ok {
-		r.Add(run, ending)
+		r.Add(run, time.Now().UTC(), ending)
 	}
 }
 
@@ -64,18 +64,17 @@ func Of(e scheduler.Event) (run jobs.Run, ending *Ending, ok bool) {
 	return jobs.Run{}, nil, false
 }
 
-// Add keeps that a run begins, when ending is nil, or how it ends.
-func (r *Runs) Add(run jobs.Run, ending *Ending) {
+// Add keeps that a run begins at that time, when ending is nil, or how it ends.
+func (r *Runs) Add(run jobs.Run, at time.Time, ending *Ending) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now().UTC()
 	if ending == nil {
-		r.list = append(r.list, &Execution{Run: run, Began: now})
+		r.list = append(r.list, &Execution{Run: run, Began: at})
 		return
 	}
 	for _, e := range slices.Backward(r.list) {
 		if e.Job == run.Job && e.Tick.Equal(run.Tick) && e.Token == run.Token {
-			e.Ended, e.Outcome, e.Err, e.Lost = now, ending.Outcome, ending.Err, ending.Lost
+			e.Ended, e.Outcome, e.Err, e.Lost = at, ending.Outcome, ending.Err, ending.Lost
 			return
 		}
 	}

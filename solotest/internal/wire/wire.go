@@ -4,6 +4,7 @@ package wire
 
 import (
 	"os"
+	"time"
 
 	"github.com/solotick/solotick/jobs"
 )
@@ -19,7 +20,8 @@ type Start struct {
 	Test      string // the test's name
 	Call      int    // which call of Run in that test, from 0
 	Replica   string
-	URL       string // of Redis, through the replica's proxy
+	URL       string   // of Redis, through the replica's proxy
+	Addrs     []string // of the servers of a store, so too
 	Namespace string
 }
 
@@ -29,6 +31,7 @@ type Job struct{ Name, Schedule, Timezone string }
 // Event is the beginning or the end of a run.
 type Event struct {
 	Run     jobs.Run // without its lease
+	At      time.Time
 	Ended   bool
 	Outcome string
 	Lost    bool

@@ -62,7 +62,7 @@ func (c *cli) loadForFleet(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, inFile := cfg.Store.File(); !inFile && !cfg.Redis.Configured() {
+	if cfg.Store.InMemory() {
 		return nil, &exitcode.ConfigError{Err: fmt.Errorf("%s: store.url: the memory of a worker is known only to that worker: "+
 			"name another store, or ask the worker with --server URL", c.file)}
 	}

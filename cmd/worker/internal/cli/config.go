@@ -22,7 +22,7 @@ type override struct{ flag, key, usage string }
 var overrides = []override{
 	{"replica", "replica", "`ID` of this replica, unique in the fleet (default: host name and 8 random characters)"},
 	{"http", "http.addr", "`ADDR` to serve metrics and health on, host:port; port 0 picks one"},
-	{"store", "store.url", "`URL` of where the fleet meets: sqlite:PATH, memory: or redis://HOST:PORT"},
+	{"store", "store.url", "`URL` of where the fleet meets: sqlite:PATH, memory:, redis://HOST:PORT or that of another server"},
 	{"redis", "redis.url", "`URL` of the Redis that coordinates the fleet; a password is better kept in the file as ${NAME}"},
 	{"namespace", "namespace", "`NS` that the fleet shares"},
 	{"max-runs", "max_runs", "`N`, the most weight of jobs that this replica runs at a time; 0: no limit"},

@@ -50,7 +50,7 @@ type examiner func(ctx context.Context, configured []*jobs.Job) console.Examinat
 
 // doctorOf returns what checks a store; nil of one in this process.
 func doctorOf(s *stores.Store, cfg *config.Config) examiner {
-	if s.Connection == nil && s.File == nil {
+	if s.InMemory() {
 		return nil
 	}
 	return func(ctx context.Context, configured []*jobs.Job) console.Examination {

@@ -31,7 +31,7 @@ const (
 // this configuration. It calls unreachable once when the first call fails: the scheduler has an
 // event for that.
 func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config, logger *slog.Logger, unreachable func()) error {
-	if s.Connection == nil && s.File == nil {
+	if s.InMemory() {
 		logger.Warn("the store is in this process only: another worker runs the same ticks again, and a restart forgets them",
 			slog.String("hint", "remove store.url memory: from the configuration to keep them in a file beside it"))
 		return nil
@@ -40,8 +40,8 @@ func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config,
 	for first := true; ; first = false {
 		answers := storeAnswers(ctx, s)
 		found := checkStore(ctx, s, cfg)
-		if s.File != nil && ctx.Err() == nil {
-			fault, _ := errors.AsType[*protocol.CheckError](s.File.Check(ctx))
+		if s.Checker != nil && ctx.Err() == nil {
+			fault, _ := errors.AsType[*protocol.CheckError](s.Checker.Check(ctx))
 			if fault != nil && errors.Is(fault.Err, protocol.ErrPermanent) {
 				return s.Explain(fault.Err)
 			}
@@ -55,12 +55,12 @@ func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config,
 			}
 		}
 		if answers {
-			logFindings(logger, s.File != nil, unlogged(found, logged))
+			logFindings(logger, s.Connection != nil, unlogged(found, logged))
 			return nil
 		}
 		if first {
 			if found[0].Check != "reachable" || found[0].Result != doctor.Fail { // the server answers, but refuses what a replica calls
-				logFindings(logger, s.File != nil, unlogged(slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Result != doctor.Fail }), logged))
+				logFindings(logger, s.Connection != nil, unlogged(slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Result != doctor.Fail }), logged))
 			}
 			unreachable()
 		}
@@ -98,7 +98,7 @@ func unlogged(found []doctor.Finding, logged map[string]bool) (rest []doctor.Fin
 
 // logFindings logs the findings about a store that fail or warn. It logs equal findings of several
 // servers once, with all servers.
-func logFindings(logger *slog.Logger, inFile bool, found []doctor.Finding) {
+func logFindings(logger *slog.Logger, onRedis bool, found []doctor.Finding) {
 	var unchecked []string
 	change := ""
 	for i, f := range found {
@@ -121,11 +121,11 @@ func logFindings(logger *slog.Logger, inFile bool, found []doctor.Finding) {
 				}
 				attrs = append(attrs, slog.Any("servers", servers))
 			}
-			if inFile {
-				logger.Warn("the store is not as it should be", attrs...)
+			if onRedis {
+				logger.Warn("Redis is not as it should be", attrs...)
 				continue
 			}
-			logger.Warn("Redis is not as it should be", attrs...)
+			logger.Warn("the store is not as it should be", attrs...)
 		case doctor.Unchecked:
 			if f.Change != "" {
 				change = f.Change

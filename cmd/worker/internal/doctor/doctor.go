@@ -37,7 +37,7 @@ const (
 // Report has the results of all checks. Its JSON is the output of doctor.
 type Report struct {
 	Redis     string    `json:"redis,omitempty"` // its address; empty for another store
-	Store     string    `json:"store"`           // the address of Redis, or the path of a file
+	Store     string    `json:"store"`           // the address of the server, or the path of a file
 	Namespace string    `json:"namespace"`
 	OK        bool      `json:"ok"` // no check failed
 	Checks    []Finding `json:"checks"`
@@ -59,7 +59,7 @@ func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (R
 	defer cancel()
 	x := newReport(ctx, s, cfg)
 	if storeAnswers(x.Checks) {
-		if s.File == nil {
+		if s.Connection != nil {
 			x.Checks = append(x.Checks, newServer(s, cfg, s.Streams, "").permissions(ctx)...)
 		} else {
 			x.Checks = append(x.Checks, CheckWrites(ctx, s))

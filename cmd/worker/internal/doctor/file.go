@@ -60,9 +60,10 @@ func roomFinding(facts sqlitelease.Facts) Finding {
 	return f
 }
 
-// CheckWrites checks that this process can write to a file, by a lock that is released again.
+// CheckWrites checks that this process can write to a store that is not Redis, by a lock that is
+// released again.
 func CheckWrites(ctx context.Context, s *stores.Store) Finding {
-	if err := s.File.Check(ctx); err != nil {
+	if err := s.Checker.Check(ctx); err != nil {
 		return Finding{Check: "writes", Result: Fail, Finding: err.Error(), Change: s.Advice(err)}
 	}
 	return Finding{Check: "writes", Result: OK, Finding: "this user may write"}

@@ -114,7 +114,7 @@ func TestDoctorDistrustsAClockThatIsFarOff(t *testing.T) {
 	for offset, want := range map[time.Duration]Result{
 		0: OK, 999 * time.Millisecond: OK, -time.Second: Warn, 59 * time.Second: Warn, time.Minute: Fail, -3025 * time.Hour: Fail,
 	} {
-		f := clockFinding(offset, time.Millisecond)
+		f := clockFinding(offset, time.Millisecond, "Redis")
 		require.Equal(t, want, f.Result, offset)
 		require.Equal(t, want == Fail, strings.Contains(f.Finding, "One of the two is wrong; if it is that of Redis, all ticks run at wrong times"))
 	}

@@ -17,12 +17,14 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// CheckStore checks a file, or each server of the configured store: of Redis, a Cluster or a
+// CheckStore checks a file, another server, or each server of the configured store: of Redis, a Cluster or a
 // quorum, and the Sentinels. It writes nothing there.
 func CheckStore(ctx context.Context, s *stores.Store, cfg *config.Config) []Finding {
 	switch c := s.Connection; {
 	case s.File != nil:
 		return checkFile(ctx, s)
+	case s.Checker != nil:
+		return checkOther(ctx, s)
 	case c.Cluster != nil:
 		return checkCluster(ctx, s, cfg)
 	case c.Sentinel != nil:
@@ -41,7 +43,7 @@ func CheckStore(ctx context.Context, s *stores.Store, cfg *config.Config) []Find
 
 // checkStore adds the findings about the store as a whole.
 func (srv *server) checkStore(ctx context.Context, found []Finding) []Finding {
-	found = append(found, srv.clock(ctx))
+	found = append(found, checkClock(ctx, srv.store, "Redis"))
 	if srv.waits > 0 || srv.grace > 0 {
 		found = append(found, srv.failover())
 	}

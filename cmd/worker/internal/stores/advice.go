@@ -12,11 +12,11 @@ import (
 
 // Explain adds to an error of the store where that is, and what to do about it.
 func (s *Store) Explain(err error) error {
-	if s.File == nil {
+	if s.Checker == nil {
 		return fmt.Errorf("Redis at %s: %w; %s", s.Addr, err, s.Advice(err)) //nolint:staticcheck // Redis is a name
 	}
 	if hint := s.Advice(err); hint != "" {
-		return fmt.Errorf("%w; %s", err, hint) // it names the file
+		return fmt.Errorf("%w; %s", err, hint) // it names the file, or the server
 	}
 	return err
 }
@@ -27,8 +27,10 @@ func (s *Store) Advice(err error) string {
 	switch {
 	case s.File != nil && errors.Is(err, protocol.ErrOutOfBounds):
 		return "check the time on this machine, and try again: nothing was changed"
-	case s.File != nil:
-		return s.File.Hint(err)
+	case s.Checker != nil && errors.Is(err, protocol.ErrOutOfBounds):
+		return "check the time on the store's server, and try again: nothing was changed"
+	case s.Checker != nil:
+		return s.Checker.Hint(err)
 	case errors.Is(err, quorum.ErrRestarted):
 		return "wait: a server of a quorum counts when it has remembered the namespace for a lease's TTL"
 	case errors.Is(err, protocol.ErrOutOfBounds):

@@ -1,5 +1,5 @@
 // Package stores opens the store that a configuration names: Redis, a Cluster, Sentinel, a quorum,
-// a SQLite file, or memory.
+// a SQLite file, another server, or memory.
 package stores
 
 import (
@@ -27,8 +27,9 @@ type Store struct {
 	io.Closer
 	redis      settings.Redis        // as configured
 	url        bool                  // it is configured as store.url, and not below redis
-	Addr       string                // of Redis, without passwords, or the path of the file; "" for a store in this process
+	Addr       string                // of the server, without passwords, or the path of the file; "" for a store in this process
 	Connection *Connection           // nil without Redis
+	Checker    protocol.Checker      // the store, where that is neither Redis nor in this process
 	File       *sqlitelease.Store    // nil for another store
 	Streams    redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
 	Nodes      []*redis.Client       // of a quorum, for doctor
@@ -52,6 +53,9 @@ func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count 
 	if path, ok := cfg.Store.File(); ok {
 		return openFile(cfg.Namespace, path, sqlitelease.WithTimeout(timeout))
 	}
+	if _, url, ok := cfg.Store.Server(); ok {
+		return openServer(url, cfg.Namespace, timeout)
+	}
 	s, err := memlease.New(cfg.Namespace)
 	if err != nil {
 		return nil, err
@@ -72,8 +76,11 @@ func openFile(namespace, path string, opts ...sqlitelease.Option) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Store: s, Closer: s, File: s, Addr: path}, nil
+	return &Store{Store: s, Closer: s, Checker: s, File: s, Addr: path}, nil
 }
+
+// InMemory reports whether the store is in the memory of this process.
+func (s *Store) InMemory() bool { return s.Connection == nil && s.Checker == nil }
 
 func openRedis(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
 	c, err := newConnection(cfg)

@@ -1,0 +1,28 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/lease/mysqllease"
+)
+
+// checkOther checks a store on a server other than Redis, and writes nothing there.
+func checkOther(ctx context.Context, s *stores.Store) []Finding {
+	_, _, err := s.Time(ctx) // makes the connection
+	began := time.Now()
+	if err == nil {
+		_, _, err = s.Time(ctx)
+	}
+	if err != nil {
+		return []Finding{{Check: "reachable", Result: Fail, Finding: err.Error(), Change: s.Advice(err)}}
+	}
+	found := []Finding{{Check: "reachable", Result: OK, Finding: fmt.Sprintf("%s answers in %s", s.Addr, time.Since(began).Round(10*time.Microsecond))}}
+	switch store := s.Checker.(type) {
+	case *mysqllease.Store:
+		found = append(found, checkMySQL(ctx, store)...)
+	}
+	return append(found, checkClock(ctx, s, "the store"))
+}

@@ -1,0 +1,152 @@
+// Package historytest checks that processes which change values of one store by compare-and-set, and
+// are killed and frozen meanwhile, get answers that a single register for each key could have given
+// them, in some order.
+package historytest
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+)
+
+var seed = flag.Uint64("seed", 0, "of the random faults and changes of the histories; 0 draws one")
+
+const (
+	atOnce = 4 // processes
+	faults = 24
+)
+
+// Run starts processes, disturbs them, and checks what they were asked and answered. start starts
+// one that runs [Contend] with these arguments, and whose output it leaves alone. Each fault is one
+// of the others, or that a process is killed or frozen.
+func Run(t *testing.T, start func(name string, seed uint64) *exec.Cmd, others ...func()) {
+	t.Helper()
+	h := &history{t: t, start: start}
+	seed := *seed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	var running [atOnce]*process
+	for i := range running {
+		running[i] = h.begin(r.Uint64())
+	}
+	for range faults {
+		i := r.IntN(atOnce)
+		time.Sleep(time.Duration(20+r.IntN(60)) * time.Millisecond) // the faults are to come at random
+		switch kind := r.IntN(2 + len(others)); kind {
+		case 0:
+			require.NoError(t, running[i].cmd.Process.Signal(syscall.SIGSTOP))
+			time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
+			require.NoError(t, running[i].cmd.Process.Signal(syscall.SIGCONT))
+		case 1:
+			running[i].kill()
+			running[i] = h.begin(r.Uint64())
+		default:
+			others[kind-2]()
+		}
+	}
+	for i := range running {
+		running[i].kill()
+	}
+	h.check()
+}
+
+// history is what processes were asked and answered.
+type history struct {
+	t     *testing.T
+	start func(name string, seed uint64) *exec.Cmd
+
+	mu         sync.Mutex
+	clients    int
+	operations []porcupine.Operation
+	conflicts  int
+}
+
+// process is one that contends.
+type process struct {
+	cmd   *exec.Cmd
+	ended chan struct{} // all of its output is noted
+}
+
+func (h *history) begin(seed uint64) *process {
+	h.t.Helper()
+	h.clients++
+	client := h.clients
+	cmd := h.start(fmt.Sprint("p", client), seed)
+	out, err := cmd.StdoutPipe()
+	require.NoError(h.t, err)
+	require.NoError(h.t, cmd.Start())
+	p := &process{cmd, make(chan struct{})}
+	go func() {
+		defer close(p.ended)
+		h.follow(client, out)
+	}()
+	h.t.Cleanup(p.kill)
+	return p
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+	_ = p.cmd.Wait()
+}
+
+// follow notes what a process says. What it asked last, and was not answered, may be carried out
+// at any time.
+func (h *history) follow(client int, out io.Reader) {
+	var asks *event
+	add := func(answer event, returned int64) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if answer.conflicts() {
+			h.conflicts++
+		}
+		h.operations = append(h.operations, porcupine.Operation{ClientId: client, Input: *asks, Call: asks.At, Output: answer, Return: returned})
+		asks = nil
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			break // it was killed in the middle of a line
+		}
+		switch {
+		case e.asks():
+			asks = &e
+		case e.Failed:
+			add(e, math.MaxInt64)
+		default:
+			add(e, e.At)
+		}
+	}
+	if asks != nil {
+		add(event{Failed: true}, math.MaxInt64)
+	}
+}
+
+func (h *history) check() {
+	h.t.Helper()
+	h.t.Logf("%d operations, %d conflicts", len(h.operations), h.conflicts)
+	require.Greater(h.t, len(h.operations), 100, "a history that short proves little")
+	require.Positive(h.t, h.conflicts, "a history without conflicts proves little")
+	result, info := porcupine.CheckOperationsVerbose(registers.ToModel(), h.operations, time.Minute)
+	if result != porcupine.Ok {
+		out := filepath.Join(h.t.ArtifactDir(), "history.html")
+		require.NoError(h.t, porcupine.VisualizePath(registers.ToModel(), info, out))
+	}
+	require.Equal(h.t, porcupine.Ok, result, "%d operations", len(h.operations))
+}

@@ -1,0 +1,76 @@
+// Package sqlstore keeps leases in tables of a database that many machines share. What differs
+// between databases is a [Dialect].
+//
+// # Rows
+//
+// Each item of the driver's contract is a row of solotick_item, which also exists for a list that
+// has no value beside it; its list is in solotick_entry. A change locks the rows that it names, in
+// the order of their keys, reads the server's clock once they are locked, and lets driver.Item
+// decide. Calls that come while others are under way share the next transaction. What the server
+// rolled back on its own account (a deadlock) is repeated: changes carry an id, so none is made
+// twice.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// Dialect is what differs between databases. Queries of this package have ? for a parameter.
+type Dialect struct {
+	Package  string // begins the errors
+	Numbered bool   // parameters are $1, $2
+
+	// Now is an expression for the server's clock when it is evaluated, and Began one for when the
+	// statement began, both in µs since 1970. Neither is when the transaction began.
+	Now, Began string
+
+	// Migrations make the tables, each from the one before; statements end with a semicolon at the
+	// end of a line. They may be begun by several processes at once: where a statement of the
+	// database ends the transaction, it has to bear being repeated.
+	Migrations []string
+	// Columns is a query for a row "table column type" of each column of the tables, and Tables what
+	// it returns, in any order, a line each.
+	Columns, Tables string
+
+	// Again reports whether the server has rolled back a transaction that may work when it is
+	// repeated.
+	Again func(err error) bool
+	// Missing reports whether a table is not there: somebody has removed it.
+	Missing func(err error) bool
+	// Advice says what to do about an error, and whether it stays until somebody does.
+	Advice func(err error) (hint string, permanent bool)
+
+	// Listen calls wake when somebody has published something, also at first, until ctx or the
+	// connection ends. Optional.
+	Listen func(ctx context.Context, conn *sql.Conn, wake func()) error
+	// Notify is a statement that wakes those who listen, once its transaction has ended. Optional.
+	Notify string
+	// Do carries out operations that change something, in one transaction. Optional: without it rows
+	// are locked, and driver.Item decides.
+	Do func(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]driver.Result, error)
+}
+
+// bind writes the parameters of a query as the database has them.
+func (d *Dialect) bind(query string) string {
+	if !d.Numbered {
+		return query
+	}
+	var b strings.Builder
+	n := 0
+	for part := range strings.SplitSeq(query, "?") {
+		if n > 0 {
+			b.WriteString("$" + strconv.Itoa(n))
+		}
+		b.WriteString(part)
+		n++
+	}
+	return b.String()
+}
+
+// listOf returns so many parameters.
+func listOf(n int) string { return "(?" + strings.Repeat(", ?", n-1) + ")" }

@@ -1,0 +1,156 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// Config is what a store is made of.
+type Config struct {
+	DB        *sql.DB
+	Owned     bool   // Close closes the database
+	Place     string // of the database, for errors; without a password
+	Namespace string
+	Timeout   time.Duration // of each call
+}
+
+// Store is a lease.Store in a database, with every ability of a [driver.Session], and members, sets
+// and messages. It is safe for concurrent use.
+type Store struct {
+	*driver.Session
+	db *database
+}
+
+// database is one, as the calls of a namespace see it. It is a [driver.Store].
+type database struct {
+	*Dialect
+	Config
+	lane lane
+
+	ready  sync.Mutex
+	tables bool // they are there, and as this release made them
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup
+	swept   time.Time
+	wakes   map[chan struct{}]bool // of those who follow notices in this process
+	listens bool                   // one of them has the connection that listens
+	hears   bool                   // which works
+}
+
+// New makes a store. It does not connect yet.
+func New(d *Dialect, c Config) (*Store, error) {
+	var faults []error
+	if c.DB == nil {
+		faults = append(faults, fmt.Errorf("%s: db: nil must be a database", d.Package))
+	}
+	if c.Timeout < 10*time.Millisecond {
+		faults = append(faults, fmt.Errorf("%s: timeout %s must be at least 10ms", d.Package, c.Timeout))
+	}
+	db := &database{Dialect: d, Config: c, wakes: map[chan struct{}]bool{}}
+	db.lane.db = db
+	s, err := driver.NewSession(db, c.Namespace)
+	if err != nil {
+		faults = append(faults, fmt.Errorf("%s: %w", d.Package, err))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return &Store{s, db}, nil
+}
+
+// Values is what the session of a store keeps its values in.
+func (s *Store) Values() driver.Store { return s.db }
+
+// Close waits for the calls under way, and closes the database if it is the store's own. Calls fail
+// with [ErrClosed] from then on.
+func (s *Store) Close() error {
+	s.db.mu.Lock()
+	s.db.closed = true
+	s.db.mu.Unlock()
+	s.db.running.Wait()
+	if !s.db.Owned {
+		return nil
+	}
+	return s.db.DB.Close()
+}
+
+// Check implements [protocol.Checker].
+func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
+
+// Hint implements [protocol.Checker].
+func (s *Store) Hint(err error) string {
+	hint, _ := s.db.advice(err)
+	return hint
+}
+
+// enter has Close wait for db.running.Done, unless the store is closed.
+func (db *database) enter() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.closed {
+		return ErrClosed
+	}
+	db.running.Add(1)
+	return nil
+}
+
+// querier is a database, one of its connections, or a transaction.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// exec returns how many rows have changed.
+func (db *database) exec(ctx context.Context, q querier, query string, args ...any) (int64, error) {
+	res, err := q.ExecContext(ctx, db.bind(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// one reads one row into the pointers of to, and reports whether there is one.
+func (db *database) one(ctx context.Context, q querier, query string, args []any, to ...any) (found bool, err error) {
+	err = db.each(ctx, q, query, args, to, func() error { found = true; return nil })
+	return found, err
+}
+
+// each calls f with each row in the pointers of to.
+func (db *database) each(ctx context.Context, q querier, query string, args, to []any, f func() error) error {
+	rows, err := q.QueryContext(ctx, db.bind(query), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// within calls f in a transaction.
+func (db *database) within(ctx context.Context, f func(tx *sql.Tx) error) error {
+	tx, err := db.DB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}

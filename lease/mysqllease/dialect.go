@@ -1,0 +1,51 @@
+package mysqllease
+
+import (
+	_ "embed"
+	"errors"
+	"slices"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/solotick/solotick/internal/sqlstore"
+)
+
+//go:embed 0001.sql
+var first string
+
+//go:embed columns.txt
+var tables string
+
+// ofTables picks the tables of a store from information_schema.
+const ofTables = " WHERE table_schema = database() AND table_name LIKE 'solotick\\_%'"
+
+var dialect = sqlstore.Dialect{
+	Package: "mysqllease",
+	// SYSDATE is the time when it is evaluated: UTC_TIMESTAMP that when the statement began, perhaps
+	// long before it got its locks. The time zone of the connection is UTC.
+	Now:        "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
+	Began:      "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
+	Migrations: []string{first},
+	Columns: "SELECT CONCAT_WS(' ', table_name, column_name, data_type, collation_name) FROM information_schema.columns" + ofTables +
+		" UNION ALL SELECT CONCAT(table_name, ' ', engine) FROM information_schema.tables" + ofTables,
+	Tables:  tables,
+	Again:   func(err error) bool { return slices.Contains(again, number(err)) },
+	Missing: func(err error) bool { return number(err) == 1146 },
+	Advice:  advice,
+}
+
+// again are the errors of what the server has rolled back, and of a race to insert.
+var again = []uint16{
+	1062, // another was quicker to insert the same row
+	1205, // somebody has held a lock for a second
+	1213, // a deadlock
+	4031, // the connection was closed, for it was idle
+}
+
+// number returns the number of an error of the server; 0 where it has none.
+func number(err error) uint16 {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number
+	}
+	return 0
+}

@@ -1,0 +1,39 @@
+package mysqllease
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Facts are what an operator looks at.
+type Facts struct {
+	Version  string // as the server says it, such as 8.4.3 or 10.11.14-MariaDB
+	TooOld   bool   // for this package
+	ReadOnly bool   // it is a replica, or an operator wants nothing written
+	Durable  bool   // a commit is on the disk before it is answered
+}
+
+// Facts asks the server for them.
+func (s *Store) Facts(ctx context.Context) (Facts, error) {
+	var f Facts
+	var flush int
+	err := s.db.QueryRowContext(ctx, "SELECT version(), @@global.read_only, @@global.innodb_flush_log_at_trx_commit").Scan(&f.Version, &f.ReadOnly, &flush)
+	if err != nil {
+		return Facts{}, fmt.Errorf("mysqllease: facts: %w", err)
+	}
+	f.Durable, f.TooOld = flush == 1, tooOld(f.Version)
+	return f, nil
+}
+
+// tooOld reports whether a server of that version cannot skip locked rows.
+func tooOld(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	if strings.Contains(version, "MariaDB") {
+		return major < 10 || major == 10 && minor < 6
+	}
+	return major < 8
+}

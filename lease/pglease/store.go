@@ -1,0 +1,70 @@
+// Package pglease keeps leases in tables of PostgreSQL 13 or later.
+package pglease
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/solotick/solotick/internal/sqlstore"
+)
+
+// Store is a lease.Store in PostgreSQL, with every ability of a driver.Session, and members, sets and
+// messages. It is safe for concurrent use. Close it when it is no longer used.
+type Store struct{ *sqlstore.Store }
+
+type options struct{ timeout time.Duration }
+
+// Option changes a default of [New] and [Open].
+type Option func(*options)
+
+// WithTimeout bounds each call. The default is 1 s; at least 10 ms. Choose it well below the
+// shortest TTL.
+func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
+
+// New makes a store of the namespace in a database of which db has connections by pgx, as those of
+// stdlib.OpenDBFromPool. Close leaves db open. The first call connects, and makes the tables when
+// there are none. The namespace names the fleet, and matches the pattern of a name.
+func New(db *sql.DB, namespace string, opts ...Option) (*Store, error) {
+	return open(db, false, "the database", namespace, opts)
+}
+
+// Open is New with connections of its own to a database, by a URL such as
+// postgres://user:password@host/name, or another text that pgx reads.
+func Open(url, namespace string, opts ...Option) (*Store, error) {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("pglease: url: pgx cannot read it; write one such as postgres://user:password@host/name") // the cause may show a password
+	}
+	db := stdlib.OpenDB(*c)
+	db.SetMaxOpenConns(8)
+	db.SetMaxIdleConns(8)
+	db.SetConnMaxIdleTime(time.Minute)
+	s, err := open(db, true, fmt.Sprintf("%s:%d/%s", c.Host, c.Port, cmp.Or(c.Database, c.User)), namespace, opts)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+func open(db *sql.DB, owned bool, place, namespace string, opts []Option) (*Store, error) {
+	o := options{timeout: time.Second}
+	var faults []error
+	for i, opt := range opts {
+		if opt == nil {
+			faults = append(faults, fmt.Errorf("pglease: options[%d]: nil must be an option", i))
+			continue
+		}
+		opt(&o)
+	}
+	s, err := sqlstore.New(&dialect, sqlstore.Config{DB: db, Owned: owned, Place: place, Namespace: namespace, Timeout: o.timeout})
+	if err := errors.Join(append(faults, err)...); err != nil {
+		return nil, err
+	}
+	return &Store{s}, nil
+}

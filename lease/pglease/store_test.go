@@ -1,0 +1,89 @@
+package pglease_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/dbtest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/driver/drivertest"
+	"github.com/solotick/solotick/lease/leasetest"
+	"github.com/solotick/solotick/lease/pglease"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	dbtest.StopAll()
+	os.Exit(code)
+}
+
+var server = sync.OnceValues(func() (*dbtest.Server, error) {
+	return dbtest.Postgres(func(ctx context.Context, dir string) error {
+		db, err := sql.Open("pgx", dbtest.PostgresDSN(dir))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = db.Close() }()
+		return db.PingContext(ctx)
+	})
+})
+
+var schemas atomic.Int64
+
+// schema makes a schema of its own for a test, and returns how it is reached.
+func schema(t testing.TB) (dsn string) {
+	t.Helper()
+	s, err := server()
+	require.NoError(t, err)
+	name := fmt.Sprint("s", schemas.Add(1))
+	sqlOn(t, dbtest.PostgresDSN(s.Dir), "CREATE SCHEMA "+name)
+	return dbtest.PostgresDSN(s.Dir) + " search_path=" + name
+}
+
+func sqlOn(t testing.TB, dsn string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	for _, s := range statements {
+		_, err := db.ExecContext(t.Context(), s)
+		require.NoError(t, err, s)
+	}
+}
+
+func open(t testing.TB, dsn string, opts ...pglease.Option) *pglease.Store {
+	t.Helper()
+	s, err := pglease.Open(dsn, "fleet", append([]pglease.Option{pglease.WithTimeout(20 * time.Second)}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestTablesKeepTheContract(t *testing.T) {
+	drivertest.Run(t, func(t *testing.T) driver.Store { return open(t, schema(t)).Values() })
+}
+
+func TestStoreKeepsTheContract(t *testing.T) {
+	dsn := schema(t)
+	s := open(t, dsn)
+	leasetest.Run(t, func(*testing.T) lease.Store { return s },
+		leasetest.WithForget(func(t *testing.T, _ lease.Store) { empty(t, dsn) }))
+}
+
+// empty has a database forget everything.
+func empty(t testing.TB, dsn string) {
+	t.Helper()
+	_, name, _ := strings.Cut(dsn, "search_path=")
+	sqlOn(t, dsn, "DROP SCHEMA "+name+" CASCADE", "CREATE SCHEMA "+name)
+}
