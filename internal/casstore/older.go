@@ -111,7 +111,7 @@ func (w *work) moveOlder(ctx context.Context, op driver.Op, next *stored) (usele
 		return nil, err
 	}
 	key := older.key(w.key, len(older.Count))
-	// Whoever was quicker has moved the same entries, from the same revision or one that has them too.
+	// The quicker one has moved the same entries, from the same revision or one that has them too.
 	if _, _, err := w.medium.Put(ctx, key, data, 0); err != nil {
 		return nil, err
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/solotick/solotick/internal/steady"
 )
 
-// sight is when this process has seen a mark of a lease for the first time.
+// sight is when this process has seen a nonce of a lease for the first time.
 type sight struct {
 	token int64
-	mark  uint32
+	nonce  uint32
 	since steady.Instant
 }
 
@@ -48,8 +48,8 @@ func (s *sightings) seeLocked(key string, st *stored, now steady.Instant) []sigh
 	before, known := s.keys[key]
 	leases := make([]sight, len(st.Leases))
 	for i, l := range st.Leases {
-		leases[i] = sight{l.Token, l.Mark, now}
-		j := slices.IndexFunc(before.leases, func(b sight) bool { return b.token == l.Token && b.mark == l.Mark })
+		leases[i] = sight{l.Token, l.Nonce, now}
+		j := slices.IndexFunc(before.leases, func(b sight) bool { return b.token == l.Token && b.nonce == l.Nonce })
 		if j >= 0 {
 			leases[i].since = before.leases[j].since
 		}
@@ -89,7 +89,7 @@ func (s *sightings) last(key string) (*stored, []sight) {
 }
 
 // doubt says that the value of a key may be another one by now. What was seen of leases stays: a
-// mark that is still there was there all the time.
+// nonce that is still there was there all the time.
 func (s *sightings) doubt(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *sightings) doubtAll() {
 	}
 }
 
-// forget says that values may be as they were long ago: a mark may be one that its holder has
+// forget says that values may be as they were long ago: a nonce may be one that its holder has
 // replaced since.
 func (s *sightings) forget() {
 	s.mu.Lock()

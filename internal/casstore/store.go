@@ -3,10 +3,10 @@
 //
 // # Leases end by elapsed time
 //
-// A value keeps the TTL of each lease and a mark, which every grant and renewal draws anew, and no
-// end. A process takes a lease to have ended when it has itself seen the same mark for the TTL and
+// A value keeps the TTL of each lease and a nonce, which every grant and renewal draws anew, and no
+// end. A process takes a lease to have ended when it has itself seen the same nonce for the TTL and
 // a little more, by its own clock, which never steps; and it takes it over by a change that names
-// the revision. The holder counts from when it asked, which was before anybody could see the mark.
+// the revision. The holder counts from when it asked, which was before anybody could see the nonce.
 // So no two clocks are compared, and a renewal that comes first is in the way of the takeover. Every
 // process watches all values, so it sees a grant within milliseconds. One that has just started has
 // seen nothing: it waits for a whole TTL.
@@ -27,7 +27,7 @@
 //	message/N           a message for everybody, in one of a few places
 //	since               since when the medium remembers
 //
-// What nobody needs any more is swept by whoever is there: see [Medium] for how.
+// What nobody needs any more is swept by every process, a page of keys at a time.
 package casstore
 
 import (

@@ -33,13 +33,13 @@ type stored struct {
 	data []byte
 }
 
-// keptLease is a lease whose end is not kept: who sees the same mark for longer than the TTL knows
+// keptLease is a lease whose end is not kept: who sees the same nonce for longer than the TTL knows
 // that it has ended.
 type keptLease struct {
 	Token   int64
 	Holder  string
 	TTL     time.Duration
-	Mark    uint32 // drawn anew with each grant and renewal
+	Nonce    uint32 // drawn anew with each grant and renewal
 	Stopped bool   `json:",omitempty"`
 }
 
@@ -52,7 +52,7 @@ type keptEntry struct {
 
 // note is a notification that watchers have when they see the value.
 type note struct {
-	Mark uint64 // by which it is notified once
+	Nonce uint64 // by which it is notified once
 	At   int64  // Unix microseconds
 	driver.Notification
 }
@@ -137,9 +137,9 @@ func (st *stored) after(op driver.Op, it *driver.Item, now time.Time) *stored {
 	for _, l := range it.Value.Leases {
 		kept := keptLease{Token: l.Token, Holder: l.Holder, Stopped: l.Stopped}
 		if ttl, begins := begun[l.Token]; begins {
-			kept.TTL, kept.Mark = ttl, rand.Uint32()
+			kept.TTL, kept.Nonce = ttl, rand.Uint32()
 		} else if i := slices.IndexFunc(st.Leases, func(k keptLease) bool { return k.Token == l.Token }); i >= 0 {
-			kept.TTL, kept.Mark = st.Leases[i].TTL, st.Leases[i].Mark
+			kept.TTL, kept.Nonce = st.Leases[i].TTL, st.Leases[i].Nonce
 		}
 		next.Leases = append(next.Leases, kept)
 	}
@@ -154,7 +154,7 @@ func (st *stored) after(op driver.Op, it *driver.Item, now time.Time) *stored {
 	if c := op.Change; c != nil {
 		next.Keep = c.Keep
 		for _, n := range c.Notify {
-			next.Notes = append(next.Notes, note{Mark: rand.Uint64() >> 11, At: now.UnixMicro(), Notification: n})
+			next.Notes = append(next.Notes, note{Nonce: rand.Uint64() >> 11, At: now.UnixMicro(), Notification: n})
 		}
 		if c.Data == nil {
 			next.Older = nil

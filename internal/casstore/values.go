@@ -18,7 +18,7 @@ type values struct {
 	timeout time.Duration
 	seen    sightings
 	watch   watch
-	notes   marks
+	notes   nonces
 	sweeper sweeper
 	advice  func(err error) (hint string, permanent bool)
 }

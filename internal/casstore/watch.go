@@ -140,7 +140,7 @@ func (v *values) changed(key string, kept Kept) {
 // notify has subscribers notified of what they were not yet.
 func (v *values) notify(notes []note) {
 	for _, n := range notes {
-		if v.notes.add(n.Mark) {
+		if v.notes.add(n.Nonce) {
 			v.watch.each(func(l *listener) {
 				if l.note != nil {
 					l.note(n.Notification)
@@ -150,26 +150,26 @@ func (v *values) notify(notes []note) {
 	}
 }
 
-// marks are those of the last notifications.
-type marks struct {
+// nonces are those of the last notifications.
+type nonces struct {
 	mu   sync.Mutex
 	has  map[uint64]struct{}
 	last [1024]uint64
 	next int
 }
 
-// add reports whether a mark is new.
-func (m *marks) add(mark uint64) bool {
+// add reports whether a nonce is new.
+func (m *nonces) add(nonce uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.has == nil {
 		m.has = make(map[uint64]struct{})
 	}
-	if _, ok := m.has[mark]; ok {
+	if _, ok := m.has[nonce]; ok {
 		return false
 	}
 	delete(m.has, m.last[m.next])
-	m.has[mark], m.last[m.next] = struct{}{}, mark
+	m.has[nonce], m.last[m.next] = struct{}{}, nonce
 	m.next = (m.next + 1) % len(m.last)
 	return true
 }
