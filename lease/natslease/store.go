@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/solotick/solotick/internal/casstore"
 	"github.com/solotick/solotick/internal/protocol"
@@ -118,17 +119,15 @@ func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s)
 
 // Facts are what an operator looks at.
 type Facts struct {
-	Server   string // the version of the server that the connection is to
-	Bucket   string
-	Made     time.Time // the bucket, by the servers' clock
-	Replicas int       // how many servers are to keep it
-	Current  int       // how many have everything
-	Leader   string    // of them; "" for a server that is alone
-	Values   uint64    // of all namespaces
-	Bytes    uint64    // that they take
-	MaxBytes int64     // that they may take; 0 for no bound
-	Memory   bool      // the servers forget them when all of them end
-	Time     time.Time // the clock of the leader
+	Server    string // the version of the server that the connection is to
+	Bucket    string
+	Replicas  int    // how many servers are to keep the bucket
+	Current   int    // how many have everything
+	Clustered bool   // the server is one of a cluster
+	Memory    bool   // the servers keep the bucket in memory only
+	Values    uint64 // of all namespaces, with what says that a key was removed a moment ago
+	Bytes     uint64 // that they take
+	MaxBytes  int64  // that they may take; 0 for no bound
 }
 
 // Facts asks for them.
@@ -138,17 +137,14 @@ func (s *Store) Facts(ctx context.Context) (Facts, error) {
 	if err != nil {
 		return Facts{}, m.failed(err)
 	}
-	now, err := m.Clock(ctx)
-	if err != nil {
-		return Facts{}, err
-	}
+	c := info.Config
 	f := Facts{
-		Server: m.connection.nc.ConnectedServerVersion(), Bucket: m.bucket, Made: info.Created, Replicas: info.Config.Replicas, Current: 1,
-		Values: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: max(0, info.Config.MaxBytes), Time: now,
+		Server: m.connection.nc.ConnectedServerVersion(), Bucket: m.bucket, Replicas: c.Replicas, Current: 1,
+		Memory: c.Storage == jetstream.MemoryStorage, Values: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: max(0, c.MaxBytes),
 	}
-	if c := info.Cluster; c != nil {
-		f.Leader = c.Leader
-		for _, r := range c.Replicas {
+	if info.Cluster != nil {
+		f.Clustered = info.Cluster.Name != ""
+		for _, r := range info.Cluster.Replicas {
 			if r.Current && !r.Offline {
 				f.Current++
 			}

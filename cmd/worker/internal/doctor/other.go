@@ -7,6 +7,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/lease/mysqllease"
+	"github.com/solotick/solotick/lease/natslease"
 )
 
 // checkOther checks a store on a server other than Redis, and writes nothing there.
@@ -23,6 +24,8 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 	switch store := s.Checker.(type) {
 	case *mysqllease.Store:
 		found = append(found, checkMySQL(ctx, store)...)
+	case *natslease.Store:
+		found = append(found, checkNATS(ctx, store)...)
 	}
 	return append(found, checkClock(ctx, s, "the store"))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/mysqllease"
+	"github.com/solotick/solotick/lease/natslease"
 	"github.com/solotick/solotick/lease/pglease"
 )
 
@@ -23,12 +24,18 @@ type server interface {
 var servers = map[string]func(url, namespace string, timeout time.Duration) (server, error){
 	"mariadb":    openMySQL,
 	"mysql":      openMySQL,
+	"nats":       openNATS,
 	"postgres":   openPostgreSQL,
 	"postgresql": openPostgreSQL,
+	"tls":        openNATS,
 }
 
 func openMySQL(url, namespace string, timeout time.Duration) (server, error) {
 	return mysqllease.Open(url, namespace, mysqllease.WithTimeout(timeout))
+}
+
+func openNATS(url, namespace string, timeout time.Duration) (server, error) {
+	return natslease.Open(url, namespace, natslease.WithTimeout(timeout))
 }
 
 func openPostgreSQL(url, namespace string, timeout time.Duration) (server, error) {
