@@ -63,7 +63,7 @@ func (v *values) announce(ctx context.Context, holder string, info []byte, life 
 	there := "" // the digest of which the parts are there
 	return v.update(ctx, memberPrefix+holder, func(kept []byte, now time.Time) ([]byte, error) {
 		var before keptMember
-		if kept != nil && json.Unmarshal(kept, &before) == nil && before.Parts > 0 {
+		if readable(kept, &before) && before.Parts > 0 {
 			there = before.Digest
 		}
 		m := keptMember{Heartbeat: now.UnixMicro(), Ends: now.Add(life).UnixMicro(), Digest: digest}
@@ -92,7 +92,7 @@ func (v *values) announce(ctx context.Context, holder string, info []byte, life 
 func (v *values) takeOff(ctx context.Context, holder string) error {
 	return v.update(ctx, memberPrefix+holder, func(kept []byte, now time.Time) ([]byte, error) {
 		var m keptMember
-		if kept == nil || json.Unmarshal(kept, &m) != nil || m.Ends <= now.UnixMicro() {
+		if !readable(kept, &m) || m.Ends <= now.UnixMicro() {
 			return nil, nil
 		}
 		m.Heartbeat, m.Ends = now.UnixMicro(), now.UnixMicro()
@@ -241,23 +241,4 @@ func (v *values) sweepMembers(ctx context.Context, now time.Time) {
 			return
 		}
 	}
-}
-
-// sweepPart removes a part of what no member says any more.
-func (v *values) sweepPart(ctx context.Context, key string, kept Kept, now time.Time) error {
-	var part keptPart
-	if json.Unmarshal(kept.Data, &part) != nil || now.Sub(time.UnixMicro(part.At)) < orphanAge {
-		return nil
-	}
-	names := strings.Split(strings.TrimPrefix(key, partPrefix), "/")
-	list, err := v.medium.Get(ctx, []string{memberPrefix + names[0]})
-	if err != nil {
-		return err
-	}
-	var m keptMember
-	if list[0].Revision != 0 && (json.Unmarshal(list[0].Data, &m) != nil || len(names) > 1 && m.Digest == names[1]) {
-		return nil
-	}
-	_, _, err = v.medium.Put(ctx, key, nil, kept.Revision)
-	return err
 }

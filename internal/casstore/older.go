@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/solotick/solotick/lease/driver"
 )
@@ -179,23 +178,4 @@ func (w *work) newest(ctx context.Context, n int) (res driver.Result, err error)
 	}
 	res.List = res.List[:min(n, len(res.List))]
 	return res, nil
-}
-
-// sweepChunk removes a chunk that no item has.
-func (v *values) sweepChunk(ctx context.Context, key string, kept Kept, now time.Time) error {
-	var content chunk
-	if json.Unmarshal(kept.Data, &content) != nil || now.Sub(time.UnixMicro(content.At)) < orphanAge {
-		return nil
-	}
-	parts := strings.Split(strings.TrimPrefix(key, olderPrefix), "/")
-	item := itemPrefix + parts[0]
-	list, err := v.medium.Get(ctx, []string{item})
-	if err != nil {
-		return err
-	}
-	if st, err := decode(item, list[0]); err != nil || slices.Contains(st.Older.keys(item), key) {
-		return nil //nolint:nilerr // nothing is removed for a value that cannot be read
-	}
-	_, _, err = v.medium.Put(ctx, key, nil, kept.Revision)
-	return err
 }

@@ -33,7 +33,7 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 	defer cancel()
 	return v.failed(ctx, v.update(ctx, setPrefix+protocol.SetDigest(set), func(kept []byte, now time.Time) ([]byte, error) {
 		var before keptSet
-		if kept != nil && json.Unmarshal(kept, &before) == nil && before.longEnough(life, now) {
+		if readable(kept, &before) && before.longEnough(life, now) {
 			return nil, nil
 		}
 		return json.Marshal(keptSet{now.Add(life + life/4).UnixMicro(), slices.Clone(set)})
@@ -102,7 +102,7 @@ func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error)
 	sets := make([][]byte, len(digests))
 	for i, kept := range list {
 		var set keptSet
-		if kept.Revision != 0 && json.Unmarshal(kept.Data, &set) == nil && set.lives(at.fleet) && protocol.SetDigest(set.Data) == digests[i] {
+		if readable(kept.Data, &set) && set.lives(at.fleet) && protocol.SetDigest(set.Data) == digests[i] {
 			sets[i] = set.Data
 		}
 	}

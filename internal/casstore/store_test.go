@@ -2,6 +2,7 @@ package casstore_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -27,9 +28,14 @@ func TestValuesKeepTheContract(t *testing.T) {
 }
 
 func TestStoreKeepsTheContract(t *testing.T) {
-	m := newMemory()
-	s := open(t, m)
-	leasetest.Run(t, func(*testing.T) lease.Store { return s },
-		leasetest.WithForget(func(*testing.T, lease.Store) { m.forget() }),
-		leasetest.WithClockStep(func(_ *testing.T, _ lease.Store, d time.Duration) { m.step(d) }))
+	media := map[lease.Store]*memory{}
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		m := newMemory()
+		s := open(t, m)
+		media[s] = m
+		return s
+	},
+		leasetest.Within(synctest.Test),
+		leasetest.WithForget(func(_ *testing.T, s lease.Store) { media[s].forget() }),
+		leasetest.WithClockStep(func(_ *testing.T, s lease.Store, d time.Duration) { media[s].step(d) }))
 }

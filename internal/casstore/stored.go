@@ -39,7 +39,7 @@ type keptLease struct {
 	Token   int64
 	Holder  string
 	TTL     time.Duration
-	Nonce    uint32 // drawn anew with each grant and renewal
+	Nonce   uint32 // drawn anew with each grant and renewal
 	Stopped bool   `json:",omitempty"`
 }
 
@@ -53,7 +53,7 @@ type keptEntry struct {
 // note is a notification that watchers have when they see the value.
 type note struct {
 	Nonce uint64 // by which it is notified once
-	At   int64  // Unix microseconds
+	At    int64  // Unix microseconds
 	driver.Notification
 }
 

@@ -2,8 +2,8 @@ package casstore
 
 import (
 	"context"
-	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	sweepEvery = 15 * time.Second // a page
+	sweepEvery = time.Minute      // a page
 	sweepPage  = 64               // keys
 	orphanAge  = 10 * time.Minute // of what a process has written that did not come to use it
 )
@@ -46,13 +46,9 @@ func (v *values) sweepPage(ctx context.Context) {
 		return
 	}
 	v.sweeper.cursor = next
-	list, err := v.medium.Get(ctx, keys)
-	if err != nil {
-		return
-	}
-	for i, key := range keys {
-		if list[i].Revision != 0 && v.sweepKey(ctx, key, list[i], at.fleet) != nil {
-			return
+	for _, key := range keys {
+		if v.sweepKey(ctx, key, at.fleet) != nil {
+			break // the next page is tried all the same
 		}
 	}
 	if next == "" {
@@ -61,25 +57,64 @@ func (v *values) sweepPage(ctx context.Context) {
 }
 
 // sweepKey removes what is kept under a key if it is of no use.
-func (v *values) sweepKey(ctx context.Context, key string, kept Kept, now time.Time) (err error) {
-	var over bool
-	switch kind, _, _ := strings.Cut(key, "/"); kind + "/" {
+func (v *values) sweepKey(ctx context.Context, key string, now time.Time) error {
+	kind, rest, _ := strings.Cut(key, "/")
+	owner, _, _ := strings.Cut(rest, "/")
+	var used func(kept []byte) bool
+	switch kind + "/" {
 	case itemPrefix:
-		st, err := decode(key, kept)
-		over = err == nil && st.Keep > 0 && now.After(time.UnixMicro(st.At).Add(st.Keep))
+		used = func(kept []byte) bool {
+			st, err := decode(key, Kept{kept, 1})
+			return err != nil || st.Keep == 0 || now.Before(time.UnixMicro(st.At).Add(st.Keep))
+		}
 	case olderPrefix:
-		return v.sweepChunk(ctx, key, kept, now)
-	case setPrefix:
-		var set keptSet
-		over = json.Unmarshal(kept.Data, &set) == nil && now.After(time.UnixMicro(set.Ends))
+		owner = itemPrefix + owner
+		used = func(kept []byte) bool {
+			st, err := decode(owner, Kept{kept, 1})
+			return err != nil || slices.Contains(st.Older.keys(owner), key)
+		}
+		return v.sweepOrphan(ctx, key, owner, now, used)
 	case partPrefix:
-		return v.sweepPart(ctx, key, kept, now)
+		used = func(kept []byte) bool {
+			var m keptMember
+			return !readable(kept, &m) || strings.HasPrefix(key, partPrefix+owner+"/"+m.Digest+"/")
+		}
+		return v.sweepOrphan(ctx, key, memberPrefix+owner, now, used)
+	case setPrefix:
+		used = func(kept []byte) bool {
+			var set keptSet
+			return !readable(kept, &set) || set.lives(now)
+		}
 	case messagePrefix:
-		var m message
-		over = json.Unmarshal(kept.Data, &m) == nil && now.Sub(time.UnixMicro(m.At)) > orphanAge
+		used = func(kept []byte) bool {
+			var m message
+			return !readable(kept, &m) || now.Sub(time.UnixMicro(m.At)) < orphanAge
+		}
+	default:
+		return nil
 	}
-	if over {
-		_, _, err = v.medium.Put(ctx, key, nil, kept.Revision)
+	list, err := v.medium.Get(ctx, []string{key})
+	if err != nil || list[0].Revision == 0 || used(list[0].Data) {
+		return err
 	}
+	_, _, err = v.medium.Put(ctx, key, nil, list[0].Revision)
+	return err
+}
+
+// sweepOrphan removes what is kept under a key for an owner that does not use it, or is gone. The
+// owner comes to use it a moment after it was written.
+func (v *values) sweepOrphan(ctx context.Context, key, owner string, now time.Time, used func(kept []byte) bool) error {
+	list, err := v.medium.Get(ctx, []string{owner})
+	if err != nil || list[0].Revision != 0 && used(list[0].Data) {
+		return err
+	}
+	if list, err = v.medium.Get(ctx, []string{key}); err != nil {
+		return err
+	}
+	var written struct{ At int64 }
+	if !readable(list[0].Data, &written) || now.Sub(time.UnixMicro(written.At)) < orphanAge {
+		return nil
+	}
+	_, _, err = v.medium.Put(ctx, key, nil, list[0].Revision)
 	return err
 }

@@ -2,6 +2,7 @@ package casstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -260,9 +261,7 @@ func (w *work) write(ctx context.Context, op driver.Op, it *driver.Item, now ins
 		return false, w.err
 	}
 	if data == nil && op.Change != nil {
-		if err := w.publishNotes(ctx, next.Notes); err != nil {
-			return true, nil //nolint:nilerr // the change is made, and notifications may be lost
-		}
+		_ = w.publishNotes(ctx, next.Notes) // the change is made, and notifications may be lost
 	}
 	w.removeOlder(ctx, removed)
 	return true, nil
@@ -348,6 +347,9 @@ func (v *values) update(ctx context.Context, key string, change func(kept []byte
 	}
 	return fmt.Errorf("%s: other clients changed it before each of %d tries to write", key, tries)
 }
+
+// readable reads what is kept, and reports whether there is something that can be read.
+func readable(data []byte, into any) bool { return data != nil && json.Unmarshal(data, into) == nil }
 
 // remove removes what is kept under a key.
 func (v *values) remove(ctx context.Context, key string) error {

@@ -262,7 +262,7 @@ func (v *values) received(key string, kept Kept) {
 	v.watch.slots[slot] = kept.Revision
 	v.watch.mu.Unlock()
 	var m message
-	if kept.Revision == 0 || json.Unmarshal(kept.Data, &m) != nil {
+	if !readable(kept.Data, &m) {
 		return
 	}
 	v.notify(m.Notes)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if what := strings.Fields(os.Getenv(asked)); len(what) > 0 {
+		if err := contend(what); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := m.Run()
 	if shared.server != nil {
 		shared.server.Stop()
