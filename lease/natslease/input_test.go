@@ -28,7 +28,7 @@ func TestEveryFaultOfTheOptionsIsReported(t *testing.T) {
 	_, err := natslease.New(nil, "a b", natslease.WithBucket("a.b"), natslease.WithReplicas(6), natslease.WithMaxBytes(-1),
 		natslease.WithTimeout(time.Millisecond), nil)
 	for _, text := range []string{
-		"connection: nil must", `bucket "a.b" must`, "replicas 6 must", "max bytes -1 must", "timeout 1ms must", `namespace: "a b"`, "options[4]: nil must",
+		"connection: nil must", `bucket "a.b" must`, "replicas 6 must", "max bytes -1 must", "timeout 1ms must", `namespace "a b"`, "options[4]: nil must",
 	} {
 		require.ErrorContains(t, err, text)
 	}
