@@ -132,7 +132,8 @@ func TestNoPageInChineseHasAnEnglishSentence(t *testing.T) {
 		}))
 		require.NoError(t, err)
 		defer c.Close()
-		s := &site{T: t, console: c}
+		s := &site{T: t, console: c, store: &faultyStore{Store: store}}
+		s.notify(time.Now(), "broken")
 		found := map[string]string{}
 		verdicts := map[string]bool{}
 		paths := []string{"/", "/timeline?span=1h", "/load", "/fleet", "/locks", "/audit"}

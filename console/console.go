@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -37,6 +38,8 @@ type Console struct {
 	histories   keyed[fleet.JobHistory]
 	examination *shared[examined]                  // nil without checks
 	several     keyed[map[string]fleet.JobHistory] // by their names, one a line
+	notified    *shared[*notified.Head]            // its value is nil where the store keeps nothing of notifications
+	progress    keyed[notified.Job]
 	events      *eventLog
 	streams     streams
 
@@ -121,6 +124,8 @@ func New(store lease.Store, opts ...Option) (*Console, error) {
 	if c.options.examine != nil {
 		c.examination = &shared[examined]{in: c.background, read: c.examine, every: examineInterval, share: examineShare}
 	}
+	c.notified = &shared[*notified.Head]{in: c.background, read: c.readNotified}
+	c.progress = keyed[notified.Job]{in: c.background, read: c.readProgress}
 	c.mux = mux()
 	return c, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wording"
 )
@@ -103,8 +104,12 @@ func (q *request) replicas() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	head, _, err := shown(q, q.c.notified)
+	if err != nil {
+		return nil, err
+	}
 	with := *q.from.Snapshot
-	with.Facts = facts
+	with.Facts, with.Notified = facts, head
 	q.withFindings(&with)
 	return view.Fleet(&with, query, s.now()), nil
 }
@@ -169,7 +174,8 @@ func (q *request) job() (any, error) {
 		return nil, err
 	}
 	if ok {
-		return view.Job(q.from.Snapshot, d, query, s.now()), nil
+		with, err := q.withNotified(name)
+		return view.Job(with, d, query, s.now()), err
 	}
 	i := slices.IndexFunc(s.Status.Jobs, func(j fleet.JobStatus) bool { return j.Name == name })
 	if i < 0 {
@@ -178,6 +184,23 @@ func (q *request) job() (any, error) {
 	p := view.Job(q.from.Snapshot, fleet.Description{Namespace: s.Status.Namespace, Now: s.Status.Now, JobStatus: s.Status.Jobs[i]}, query, s.now())
 	p.Unread = q.from.Say("its history was not read")
 	return p, nil
+}
+
+// withNotified adds what receivers of notifications know of a job.
+func (q *request) withNotified(job string) (*view.Snapshot, error) {
+	head, _, err := shown(q, q.c.notified)
+	if err != nil {
+		return nil, err
+	}
+	var progress notified.Job
+	if head != nil && len(head.Receivers) > 0 {
+		if progress, _, err = shown(q, q.c.progress.of(job)); err != nil {
+			return nil, err
+		}
+	}
+	with := *q.from.Snapshot
+	with.Notified, with.Progress = head, progress
+	return &with, nil
 }
 
 func (q *request) tick() (any, error) {
@@ -248,6 +271,23 @@ func (q *request) histories(names []string) (map[string]fleet.JobHistory, error)
 
 func (c *Console) readHistories(ctx context.Context, names string) (map[string]fleet.JobHistory, error) {
 	return c.fleet.Histories(ctx, strings.Split(names, "\n"))
+}
+
+func (c *Console) readNotified(ctx context.Context) (*notified.Head, error) {
+	k, ok := c.store.(protocol.ProgressKeeper)
+	if !ok {
+		return nil, nil //nolint:nilnil // the store keeps nothing of notifications: a page has no such part
+	}
+	head, _, err := notified.ReadHead(ctx, k)
+	return &head, err
+}
+
+func (c *Console) readProgress(ctx context.Context, job string) (notified.Job, error) {
+	k, ok := c.store.(protocol.ProgressKeeper)
+	if !ok {
+		return notified.Job{}, nil
+	}
+	return notified.ReadJob(ctx, k, job)
 }
 
 func (c *Console) readFacts(ctx context.Context) ([]fleet.Fact, error) {

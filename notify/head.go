@@ -2,34 +2,22 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease"
 )
 
-// head is the progress of the namespace: since when each receiver is there, and what the elected
-// notifier says of itself.
+// head is the progress of the namespace.
 type head struct {
-	Since   map[string]int64   `json:"since"` // Unix microseconds of the store's clock
-	By      string             `json:"by"`
-	At      int64              `json:"at"` // Unix ms of the store's clock
-	Waiting map[string]waiting `json:"waiting,omitempty"`
-
+	notified.Head
 	version protocol.ProgressVersion
-}
-
-// waiting says what a receiver has not taken.
-type waiting struct {
-	Jobs  int    `json:"jobs"`
-	Since int64  `json:"since"` // Unix ms of the store's clock
-	Error string `json:"error,omitempty"`
 }
 
 // saveInterval is the time between two reports of an elected notifier to the store.
@@ -39,30 +27,27 @@ const saveInterval = 30 * time.Second
 const maxSince = 4 * maxReceivers
 
 func readHead(ctx context.Context, k protocol.ProgressKeeper) (h head, err error) {
-	list, err := k.Progress(ctx, []string{""})
-	if err != nil {
-		return h, err
-	}
-	h.version = list[0].Version
-	if len(list[0].Data) > 0 {
-		if err := json.Unmarshal(list[0].Data, &h); err != nil {
-			return h, fmt.Errorf("the progress of notifications: %w", err)
-		}
-	}
-	return h, nil
+	h.Head, h.version, err = notified.ReadHead(ctx, k)
+	return h, err
 }
 
 // save writes the head with the receivers of this notifier.
 func (t *term) save(ctx context.Context, now time.Time) error {
 	h := t.head
-	h.By, h.At, h.Since, h.Waiting = t.options.replica, now.UnixMilli(), map[string]int64{}, map[string]waiting{}
+	h.Head = notified.Head{
+		By: t.options.replica, At: now.UnixMilli(), Since: map[string]int64{}, Waiting: map[string]notified.Waiting{},
+		Receivers: map[string]notified.Receiver{},
+	}
 	for i, r := range t.receivers {
+		h.Receivers[r.Name] = t.described(i)
 		h.Since[r.Name] = now.UnixMicro()
 		if since, known := t.head.Since[r.Name]; known {
 			h.Since[r.Name] = since
 		}
 		if s := t.States()[i]; s.Waiting > 0 {
-			h.Waiting[r.Name] = waiting{s.Waiting, now.Add(-time.Since(s.Since)).UnixMilli(), cut(oneLine(s.Error), 200)}
+			h.Waiting[r.Name] = notified.Waiting{
+				Jobs: s.Waiting, Names: t.queues[i].names(), Since: now.Add(-time.Since(s.Since)).UnixMilli(), Error: cut(oneLine(s.Error), 200),
+			}
 		}
 	}
 	for name, since := range t.head.Since {
@@ -70,7 +55,7 @@ func (t *term) save(ctx context.Context, now time.Time) error {
 			h.Since[name] = since
 		}
 	}
-	data, err := json.Marshal(h)
+	data, err := h.Encode()
 	if err != nil {
 		return err
 	}
@@ -90,6 +75,26 @@ func (t *term) save(ctx context.Context, now time.Time) error {
 	return nil
 }
 
+// described returns what the head says of a receiver.
+func (t *term) described(i int) notified.Receiver {
+	r := t.receivers[i]
+	d := notified.Receiver{Kind: string(r.kind()), Jobs: r.Jobs, Groups: r.Groups, Last: t.lastOf(i)}
+	for _, c := range r.Conditions {
+		d.Conditions = append(d.Conditions, string(c))
+	}
+	return d
+}
+
+// lastOf returns what a receiver has taken last, from this notifier or those before.
+func (t *term) lastOf(i int) *notified.Sent {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if sent := t.last[i]; sent != nil {
+		return sent
+	}
+	return t.head.Receivers[t.receivers[i].Name].Last
+}
+
 // setHead replaces the head, which senders read.
 func (t *term) setHead(h head) {
 	t.mu.Lock()
@@ -97,11 +102,12 @@ func (t *term) setHead(h head) {
 	t.head = h
 }
 
-// report saves the head when that was long ago, or when something begins or ends to wait.
+// report saves the head when that was long ago, when something begins or ends to wait, or when a
+// receiver has taken something.
 func (t *term) report(ctx context.Context, now time.Time) error {
 	changed := false
-	for _, s := range t.States() {
-		changed = changed || (s.Waiting > 0) != (t.head.Waiting[s.Receiver].Jobs > 0)
+	for i, s := range t.States() {
+		changed = changed || (s.Waiting > 0) != (t.head.Waiting[s.Receiver].Jobs > 0) || t.lastOf(i) != t.head.Receivers[s.Receiver].Last
 	}
 	if !changed && time.Since(t.saved) < saveInterval {
 		return nil

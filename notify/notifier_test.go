@@ -311,11 +311,11 @@ func TestStaleNotifierOverwritesNothing(t *testing.T) {
 			require.NoError(w, err)
 			require.NoError(w, terms[i].learn(w.Context(), status.Jobs))
 		}
-		newer := reached{Outcome: Failed, Settled: 2, Tick: 2}
+		newer := reached{Outcome: string(Failed), Settled: 2, Tick: 2}
 		done, err := terms[0].commit(w.Context(), 0, "a", newer)
 		require.NoError(w, err)
 		require.True(w, done)
-		done, err = terms[1].commit(w.Context(), 0, "a", reached{Outcome: Lost, Settled: 1, Tick: 1})
+		done, err = terms[1].commit(w.Context(), 0, "a", reached{Outcome: string(Lost), Settled: 1, Tick: 1})
 		require.NoError(w, err)
 		require.False(w, done)
 		require.Equal(w, newer, terms[1].known["a"].reached["x"], "it has learned what the other has sent")

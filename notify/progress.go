@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 )
@@ -11,17 +12,8 @@ import (
 // maxChanges is how many changes of a job's outcome wait for a receiver at most.
 const maxChanges = 16
 
-// reached says how far a receiver has come with a job: what it was notified of last. The zero value
-// is that of a job which was always in order.
-type reached struct {
-	Outcome Condition `json:"outcome,omitempty"` // the condition by the outcomes; empty for OK
-	Settled int64     `json:"settled,omitempty"` // when the tick of that was settled, in Unix microseconds of the store's clock
-	Tick    int64     `json:"tick,omitempty"`    // its time, in Unix ms
-
-	Overdue  *int64 `json:"overdue,omitempty"`  // the tick that the receiver knows to be overdue; nil for none
-	Unserved *int64 `json:"unserved,omitempty"` // the newest settled tick of the job that it knows to be unserved; nil when it is served
-	Times    int    `json:"times,omitempty"`    // notifications of states so far
-}
+// reached says how far a receiver has come with a job.
+type reached notified.Reached
 
 // state has the conditions of a job that no outcome shows.
 type state struct {
@@ -61,7 +53,7 @@ func (r reached) outcome() Condition {
 	if r.Outcome == "" {
 		return OK
 	}
-	return r.Outcome
+	return Condition(r.Outcome)
 }
 
 // changes returns what a receiver that has come to r is to get: the changes of the outcome, oldest
@@ -120,7 +112,7 @@ func (r reached) byOutcome(namespace string, list []fleet.Entry, after int) (all
 			continue
 		}
 		was := now.outcome()
-		now.Outcome, now.Settled, now.Tick = found, e.SettledAt.UnixMicro(), e.Scheduled.UnixMilli()
+		now.Outcome, now.Settled, now.Tick = string(found), e.SettledAt.UnixMicro(), e.Scheduled.UnixMilli()
 		all = append(all, change{settled(namespace, e, found, was, ticks), now})
 		ticks = 0
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cenkalti/backoff/v7"
 
+	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/internal/sleep"
 )
 
@@ -81,6 +82,16 @@ func (q *queue) countLocked() {
 		since = q.jobs[0].since
 	}
 	q.term.update(q.receiver, func(s *State) { s.Waiting, s.Since = len(q.jobs), since })
+}
+
+// names returns the jobs that have waited the longest.
+func (q *queue) names() (list []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, w := range q.jobs[:min(len(q.jobs), notified.MaxNames)] {
+		list = append(list, w.name)
+	}
+	return list
 }
 
 // run sends until ctx ends.
@@ -193,6 +204,7 @@ func (q *queue) send(ctx context.Context, c change) error {
 		}
 		t.update(q.receiver, func(s *State) { s.Sent++; s.Error = "" })
 		t.options.logger.Info("notification sent", facts...)
+		c.then.Sent = t.sent(q.receiver, c)
 	}
 	return q.commit(ctx, c)
 }

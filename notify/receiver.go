@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/naming"
+	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -229,17 +230,7 @@ func (r Receiver) wants(n Notification) bool {
 // concerns reports whether the receiver gets notifications of a job. The definition is the zero
 // Spec where it is not known.
 func (r Receiver) concerns(name string, spec jobs.Spec) bool {
-	if len(r.Groups) > 0 && !slices.ContainsFunc(spec.Groups, func(g string) bool { return slices.Contains(r.Groups, g) }) {
-		return false
-	}
-	chosen := !slices.ContainsFunc(r.Jobs, func(p string) bool { return !strings.HasPrefix(p, "!") })
-	for _, pattern := range r.Jobs {
-		excluded := strings.HasPrefix(pattern, "!")
-		if match, _ := path.Match(strings.TrimPrefix(pattern, "!"), name); match {
-			chosen = !excluded
-		}
-	}
-	return chosen
+	return notified.Concerns(r.Jobs, r.Groups, name, spec.Groups)
 }
 
 // secrets returns the URL and the secret, from their files where they lie there.

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease"
 )
 
@@ -24,6 +26,7 @@ type term struct {
 	saved  time.Time // when the head was written
 
 	mu    sync.Mutex
+	last  []*notified.Sent  // by each receiver; nil for none in this term
 	known map[string]*known // by job
 	at    time.Time         // fleet time at the last look
 	local time.Time         // this machine's at the same moment
@@ -38,13 +41,8 @@ type known struct {
 	since   [2]time.Time // since when the job is unserved, and overdue, by this machine's clock
 }
 
-// stored is the progress of a job.
-type stored struct {
-	Receivers map[string]reached `json:"receivers"`
-}
-
 func newTerm(n *Notifier) *term {
-	t := &term{Notifier: n, known: map[string]*known{}}
+	t := &term{Notifier: n, known: map[string]*known{}, last: make([]*notified.Sent, len(n.receivers))}
 	for i := range n.receivers {
 		t.queues = append(t.queues, newQueue(t, i))
 	}
@@ -217,11 +215,11 @@ func (k *known) set(p protocol.Progress) {
 	if p.Version.Stamp != 0 && p.Version.Stamp < k.Version.Stamp {
 		return
 	}
-	var s stored
-	_ = json.Unmarshal(p.Data, &s)
-	k.Progress, k.reached = p, s.Receivers
-	if k.reached == nil {
-		k.reached = map[string]reached{}
+	var stored notified.Job
+	_ = json.Unmarshal(p.Data, &stored)
+	k.Progress, k.reached = p, map[string]reached{}
+	for name, r := range stored.Receivers {
+		k.reached[name] = reached(r)
 	}
 }
 
@@ -356,14 +354,14 @@ func (t *term) commit(ctx context.Context, receiver int, job string, then reache
 			return false, nil
 		}
 		before, p := k.reached[name], k.Progress
-		all := stored{Receivers: map[string]reached{name: then}}
+		all := notified.Job{Receivers: map[string]notified.Reached{name: notified.Reached(then)}}
 		for other, r := range k.reached {
 			if other != name && (t.isReceiver(other) || len(all.Receivers) < maxReceivers) {
-				all.Receivers[other] = r
+				all.Receivers[other] = notified.Reached(r)
 			}
 		}
 		t.mu.Unlock()
-		data, err := json.Marshal(all)
+		data, err := all.Encode()
 		if err != nil {
 			return false, err
 		}
@@ -384,6 +382,16 @@ func (t *term) commit(ctx context.Context, receiver int, job string, then reache
 		}
 	}
 	return false, context.Cause(ctx)
+}
+
+// sent notes that a receiver has taken c, and returns what it has taken of the job, newest first.
+func (t *term) sent(receiver int, c change) []notified.Sent {
+	s := notified.Sent{Job: c.Job, Condition: string(c.Condition), Was: string(c.Was), Tick: wire.UnixMilli(c.Tick), At: t.now().UnixMilli()}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last[receiver] = new(s)
+	s.Job = "" // the value is the job's
+	return append([]notified.Sent{s}, c.then.Sent[:min(len(c.then.Sent), notified.MaxSent-1)]...)
 }
 
 func (t *term) isReceiver(name string) bool {

@@ -92,11 +92,18 @@ func Start(quit syscall.Signal, setup, command Program, ping func(ctx context.Co
 	return s, nil
 }
 
-func (s *Server) start(setup, command Program, prepare func(dir string) error) (err error) {
-	if s.Dir, err = os.MkdirTemp("", "db"); err != nil { // short, for a unix socket is in it
+func (s *Server) start(setup, command Program, prepare func(dir string) error) error {
+	if err := s.setUp(setup, prepare); err != nil {
 		return err
 	}
 	s.command = command
+	return s.Restart()
+}
+
+func (s *Server) setUp(setup Program, prepare func(dir string) error) (err error) {
+	if s.Dir, err = os.MkdirTemp("", "db"); err != nil { // short, for a unix socket is in it
+		return err
+	}
 	running.Lock()
 	running.servers = append(running.servers, s)
 	running.Unlock()
@@ -114,7 +121,7 @@ func (s *Server) start(setup, command Program, prepare func(dir string) error) (
 			return fmt.Errorf("%s: %w\n%s", c, p.Err(), out)
 		}
 	}
-	return s.Restart()
+	return nil
 }
 
 // Kill kills the server, frozen or not, and returns when it is gone.

@@ -77,10 +77,10 @@ func (s *Store) Close() error {
 	s.db.closed = true
 	s.db.mu.Unlock()
 	s.db.running.Wait()
-	if !s.db.Owned {
-		return nil
+	if s.db.Owned {
+		_ = s.db.DB.Close() // it says goodbye to the server, which may be away
 	}
-	return s.db.DB.Close()
+	return nil
 }
 
 // Check implements [protocol.Checker].

@@ -25,6 +25,8 @@ type FleetPage struct {
 	Used     int          `json:"used"`
 	Store    StoreView    `json:"store"`
 	Events   []Event      `json:"events"` // of the fleet's journal, newest first
+
+	Notifications *Notifications `json:"notifications"` // null where the store keeps nothing of them
 }
 
 // ReplicaRow is a replica.
@@ -73,6 +75,9 @@ func Fleet(s *Snapshot, q FleetQuery, now time.Time) FleetPage {
 			Kind: s.Store.Kind, Server: s.Store.Server, Address: s.Store.Address, Latency: s.Store.Latency.Microseconds(),
 			ClockOffset: Millis(s.Store.ClockOffset), Examines: s.Store.Examines, Examined: Time{s.Store.Examined}, Findings: worstFirst(s.Store.Findings),
 		},
+	}
+	if s.Notified != nil {
+		p.Notifications = notificationsOf(*s.Notified, now)
 	}
 	leads, runs := s.held()
 	versions := map[string]int{}

@@ -35,8 +35,27 @@ func (p FleetPage) WriteText(w io.Writer) error {
 	for _, f := range p.Store.Findings {
 		t.fact(f.Severity, strings.TrimSpace(strings.TrimSpace(f.Check+" "+f.Server)+": "+f.Text+" "+f.Hint))
 	}
+	t.receivers(p.Notifications)
 	t.events(p.Events, "")
 	return t.err
+}
+
+// receivers writes who is notified.
+func (t *textWriter) receivers(n *Notifications) {
+	if n == nil || len(n.Receivers) == 0 {
+		return
+	}
+	t.fact("notifier", fmt.Sprintf("%s, at %s", n.By, t.at(n.At, "")))
+	for _, r := range n.Receivers {
+		text := fmt.Sprintf("%s (%s)", r.Name, r.Kind)
+		if r.Last != nil {
+			text += fmt.Sprintf(", took %s %s at %s", r.Last.Job, r.Last.Condition, t.at(r.Last.At, ""))
+		}
+		if r.Waiting > 0 {
+			text += fmt.Sprintf(", has not taken those of %d jobs since %s: %s", r.Waiting, t.at(r.WaitingSince, ""), r.Error)
+		}
+		t.fact("receiver", text)
+	}
 }
 
 func (r ReplicaRow) note() string {

@@ -36,6 +36,8 @@ type JobPage struct {
 	Used         int64         `json:"history_used_bytes"`  // that the outcomes take in the store, roughly
 	Limit        int64         `json:"history_limit_bytes"` // and may take; 0 where this process does not have the definition
 	Events       []Event       `json:"events"`              // acts of people and observations of replicas, newest first
+
+	Notifications *JobNotifications `json:"notifications"` // null where the store keeps nothing of them, or it was not read
 }
 
 // Field is a part of a job's definition, under its name in a configuration file.
@@ -107,6 +109,7 @@ func Job(s *Snapshot, d fleet.Description, q JobQuery, now time.Time) JobPage {
 	p.coming(s.Wording, now)
 	p.samples(d.Outcomes)
 	p.history(d.Outcomes)
+	p.Notifications = p.notified(s.Notified, s.Progress, d.Outcomes)
 	return p
 }
 

@@ -124,6 +124,18 @@ func (p JobPage) WriteText(w io.Writer) error {
 	for _, f := range p.Fields {
 		t.fact("", f.Name+": "+f.Value)
 	}
+	if p.Notifications != nil {
+		for _, r := range p.Notifications.Receivers {
+			text := fmt.Sprintf("%s (%s) knows it as %s", r.Name, r.Kind, strings.Join(r.Knows, ", "))
+			if len(r.Sent) > 0 {
+				text += ", since " + t.at(r.Sent[0].At, p.Timezone)
+			}
+			if r.Waits {
+				text += "; it has not taken the newest: " + r.Error
+			}
+			t.fact("receiver", text)
+		}
+	}
 	t.line("")
 	rows := [][]string{historyHeadings}
 	for _, e := range p.History {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wording"
 	"github.com/solotick/solotick/jobs"
@@ -25,6 +26,9 @@ type Snapshot struct {
 	Store       StoreFacts
 	LastAttempt time.Time // fleet time of the newest attempt to read; zero when it is this snapshot's
 	Err         string    // why that failed; "" when it did not
+
+	Notified *notified.Head // what the elected notifier has written; nil where that was not read
+	Progress notified.Job   // how far receivers have come with the job of the page
 
 	wording.Wording // of the sentences of pages; nil for English
 }
