@@ -17,3 +17,6 @@ func (s *Store) Step(d time.Duration) {
 
 // Values is what the session of a store keeps its values in.
 func (s *Store) Values() driver.Store { return s.Store.Values() }
+
+// Parse reads a URL.
+var Parse = parse

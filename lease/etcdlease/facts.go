@@ -3,9 +3,11 @@ package etcdlease
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Facts are what an operator looks at.
@@ -36,19 +38,12 @@ func (s *Store) Facts(ctx context.Context) (Facts, error) {
 	if err != nil {
 		return Facts{}, fmt.Errorf("etcdlease: facts: %w", err)
 	}
-	var f Facts
+	f := Facts{Members: make([]Member, len(s.medium.clock.urls))}
+	var asked sync.WaitGroup
 	for i, endpoint := range c.Endpoints() {
-		m := Member{Endpoint: endpoint}
-		res, err := c.Status(ctx, endpoint)
-		if m.Err = err; err == nil {
-			m.Version, m.Size, m.Quota, m.Leader = res.Version, res.DbSize, res.DbSizeQuota, res.Leader != 0
-			m.TooOld = tooOld(res.Version)
-		}
-		if at, known := s.medium.clock.Middle(s.medium.clock.urls[i]); known {
-			m.Ahead, m.Uncertain = time.Until(at), s.medium.clock.Spread(s.medium.clock.urls[i])/2
-		}
-		f.Members = append(f.Members, m)
+		asked.Go(func() { f.Members[i] = s.member(ctx, c, endpoint, s.medium.clock.urls[i]) })
 	}
+	asked.Wait()
 	alarms, err := c.AlarmList(ctx)
 	if err != nil {
 		return f, fmt.Errorf("etcdlease: facts: %w", err)
@@ -59,6 +54,21 @@ func (s *Store) Facts(ctx context.Context) (Facts, error) {
 		}
 	}
 	return f, nil
+}
+
+func (s *Store) member(ctx context.Context, c *clientv3.Client, endpoint, url string) Member {
+	m := Member{Endpoint: endpoint}
+	res, err := c.Status(ctx, endpoint)
+	if err != nil {
+		m.Err = err
+		return m
+	}
+	m.Version, m.Size, m.Quota, m.Leader = res.Version, res.DbSize, res.DbSizeQuota, res.Leader != 0
+	m.TooOld = tooOld(res.Version)
+	if at, known := s.medium.clock.Middle(url); known {
+		m.Ahead, m.Uncertain = time.Until(at), s.medium.clock.Spread(url)/2
+	}
+	return m
 }
 
 func tooOld(version string) bool {

@@ -42,7 +42,7 @@ func parse(text string) (config clientv3.Config, prefix string, err error) {
 			host = net.JoinHostPort(name, "2379")
 		}
 		if name, port, err := net.SplitHostPort(host); err != nil || name == "" || port == "" {
-			faults = append(faults, fmt.Errorf("etcdlease: URL: host %d: %q must be HOST or HOST:PORT", i+1, host))
+			faults = append(faults, fmt.Errorf("etcdlease: URL: host %d must be HOST or HOST:PORT", i+1))
 		}
 		config.Endpoints = append(config.Endpoints, host)
 	}
@@ -61,8 +61,8 @@ func parse(text string) (config clientv3.Config, prefix string, err error) {
 			query.Del(name)
 		}
 	}
-	for name := range query {
-		faults = append(faults, fmt.Errorf("etcdlease: URL: parameter %q must be one of ca_file, cert_file and key_file, with etcds", name))
+	if len(query) > 0 { // their names may be the rest of a password
+		faults = append(faults, errors.New("etcdlease: URL: what follows a ? must be ca_file, cert_file and key_file, with etcds; a ? in a password is written %3F"))
 	}
 	return config, strings.Trim(u.Path, "/"), errors.Join(faults...)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/lease/etcdlease"
 	"github.com/solotick/solotick/lease/mysqllease"
 	"github.com/solotick/solotick/lease/natslease"
 )
@@ -22,6 +23,8 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 	}
 	found := []Finding{{Check: "reachable", Result: OK, Finding: fmt.Sprintf("%s answers in %s", s.Addr, time.Since(began).Round(10*time.Microsecond))}}
 	switch store := s.Checker.(type) {
+	case *etcdlease.Store:
+		found = append(found, checkEtcd(ctx, store)...)
 	case *mysqllease.Store:
 		found = append(found, checkMySQL(ctx, store)...)
 	case *natslease.Store:
