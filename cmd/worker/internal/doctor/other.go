@@ -9,6 +9,7 @@ import (
 	"github.com/solotick/solotick/lease/etcdlease"
 	"github.com/solotick/solotick/lease/mysqllease"
 	"github.com/solotick/solotick/lease/natslease"
+	"github.com/solotick/solotick/lease/pglease"
 )
 
 // checkOther checks a store on a server other than Redis, and writes nothing there.
@@ -29,6 +30,8 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 		found = append(found, checkMySQL(ctx, store)...)
 	case *natslease.Store:
 		found = append(found, checkNATS(ctx, store)...)
+	case *pglease.Store:
+		found = append(found, checkPostgreSQL(ctx, store)...)
 	}
 	return append(found, checkClock(ctx, s, "the store"))
 }
