@@ -3,17 +3,26 @@ package stores
 import (
 	"flag"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/dbtest"
 )
 
 var (
 	all    = flag.Bool("all", false, "go through every fault")
 	update = flag.Bool("update", false, "go through every fault, and write what was found, and the table in docs/stores.md")
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	dbtest.StopAll()
+	os.Exit(code)
+}
 
 // TestStoresKeepWhatTheTableSays takes a fleet on each store through faults.
 func TestStoresKeepWhatTheTableSays(t *testing.T) {
@@ -54,8 +63,8 @@ func TestStoresKeepWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// best is what is found at the best of three times, where it is written down: a machine that does
-// other things makes a store no slower than it is. The replicas of each time pass the others.
+// best returns the findings of the best of three times, where they are written down: a machine
+// that does other things makes a store no slower than it is. The replicas of each time pass the others.
 func best(play func() map[string]finding) (found map[string]finding) {
 	for range 3 {
 		again := play()
