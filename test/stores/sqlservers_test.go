@@ -6,15 +6,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql" // the driver "mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/dbtest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/mysqllease"
+	"github.com/solotick/solotick/lease/pglease"
 )
 
 // ofDatabase is what the suite does to a database server.
@@ -33,6 +36,9 @@ func coldBackup(t testing.TB, dir string, kill, restart func()) (backup, restore
 	kept := filepath.Join(t.TempDir(), "backup")
 	replace := func(from, to string) {
 		kill()
+		if to == dir {
+			time.Sleep(outage)
+		}
 		require.NoError(t, os.RemoveAll(to))
 		out, err := exec.Command("cp", "-a", from, to).CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -49,6 +55,41 @@ func statements(t testing.TB, driver, dsn string, list ...string) {
 		_, err := db.ExecContext(t.Context(), s)
 		require.NoError(t, err, s)
 	}
+}
+
+var postgreSQL = kit{
+	name:   "PostgreSQL",
+	cannot: map[string]string{failedOver: noFailover},
+	start: func(t testing.TB) *server {
+		dsn := func(addr string) string { return "postgres://test@" + addr + "/postgres?sslmode=disable" }
+		db, err := dbtest.PostgresOnTCP(func(ctx context.Context, addr string) error {
+			db, err := sql.Open("pgx", dsn(addr))
+			if err != nil {
+				return err
+			}
+			defer func() { _ = db.Close() }()
+			return db.PingContext(ctx)
+		})
+		require.NoError(t, err)
+		s := ofDatabase(t, db)
+		signal := func(which syscall.Signal) { // to the processes of its connections, too
+			pids, err := db.Children()
+			require.NoError(t, err)
+			for _, pid := range pids {
+				_ = syscall.Kill(pid, which) // one may have ended
+			}
+		}
+		freeze, thaw := s.freeze, s.thaw
+		s.freeze = func() { freeze(); signal(syscall.SIGSTOP) }
+		s.thaw = func() { signal(syscall.SIGCONT); thaw() }
+		s.empty = func() {
+			statements(t, "pgx", dsn(db.Addr), "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+		}
+		return s
+	},
+	open: func(addrs []string, namespace string) (lease.Store, error) {
+		return pglease.Open("postgres://test@"+addrs[0]+"/postgres?sslmode=disable", namespace)
+	},
 }
 
 var mariaDB = kit{
