@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, Chromium,
-# PostgreSQL, MariaDB, ZooKeeper and its Java, and on Linux systemd-analyze.
+# PostgreSQL, MariaDB, ZooKeeper and its Java, etcd and nats-server, which are built, and on Linux systemd-analyze.
 set -eu
 
 cc=$(go env CC)
@@ -8,6 +8,8 @@ if ! command -v "${cc%% *}" >/dev/null; then
 	echo "deps: no C compiler ($cc), which go test -race needs: apt-get install gcc libc6-dev, or xcode-select --install" >&2
 	exit 1
 fi
+
+"$(dirname "$0")/servers.sh" etcd nats-server
 
 # there says whether there is a program, on the PATH or where Debian puts what is not.
 there() {

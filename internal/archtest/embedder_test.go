@@ -16,6 +16,8 @@ import (
 var others = []string{
 	"sqlitelease", "modernc.org",
 	"pglease", "mysqllease", "sqlstore", "github.com/jackc", "github.com/go-sql-driver",
+	"natslease", "github.com/nats-io",
+	"etcdlease", "casstore", "go.etcd.io", "google.golang.org/grpc",
 }
 
 // A service that embeds Solotick on Redis, in a module of its own with an empty module cache.

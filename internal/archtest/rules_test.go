@@ -44,6 +44,18 @@ var layers = map[string]layer{
 		[]string{"./internal/protocol", "./lease/driver", "modernc.org/sqlite/..."},
 		"a store knows leases, its file and nothing of jobs",
 	},
+	"./internal/casstore": {
+		[]string{"./internal/protocol", "./internal/sleep", "./internal/steady", "./lease/driver"},
+		"what the stores that compare a revision share: it leaves the client to each of them",
+	},
+	"./lease/etcdlease": {
+		[]string{"./internal/casstore", "./internal/protocol", "./internal/sleep", "./internal/steady", "go.etcd.io/etcd/...", "go.uber.org/zap", "google.golang.org/grpc/..."},
+		"a store knows leases, its servers and nothing of jobs",
+	},
+	"./lease/natslease": {
+		[]string{"./internal/casstore", "./internal/protocol", "./internal/steady", "github.com/nats-io/nats.go/..."},
+		"a store knows leases, its servers and nothing of jobs",
+	},
 	"./internal/sqlstore": {
 		[]string{"./internal/protocol", "./internal/sleep", "./lease/driver"},
 		"what the stores in databases share: it speaks database/sql, and leaves the driver to each of them",
@@ -221,6 +233,10 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/redislease/..."})},
 		"./lease/sqlitelease/...": {store.reason,
 			and(store.except, []string{"./lease/sqlitelease/..."})},
+		"./lease/etcdlease": {store.reason,
+			and(store.except, []string{"./lease/etcdlease"})},
+		"./lease/natslease": {store.reason,
+			and(store.except, []string{"./lease/natslease"})},
 		"./lease/mysqllease": {store.reason,
 			and(store.except, []string{"./lease/mysqllease"})},
 		"./lease/pglease/...": {store.reason,
@@ -230,7 +246,7 @@ var forbidden = func() map[string]ban {
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
 			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./notify", "./scheduler/...",
-				"./metrics/...", "./internal/quorumnode", "./internal/record", "./internal/sqlstore", "./internal/wire", "./internal/heartbeat", "./internal/notified"})},
+				"./metrics/...", "./internal/quorumnode", "./internal/record", "./internal/casstore", "./internal/sqlstore", "./internal/wire", "./internal/heartbeat", "./internal/notified"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},
 
@@ -243,6 +259,10 @@ var forbidden = func() map[string]ban {
 			and(programs, tests, []string{"./lease/redislease/...", "./jobs/redisstream/...", "./fence/redisfence/..."})},
 		"modernc.org/...": {"lease/sqlitelease is the package that opens a file of SQLite",
 			and(daemon, tests, []string{"./lease/sqlitelease/..."})},
+		"go.etcd.io/...": {"lease/etcdlease is the package that speaks to etcd",
+			and(daemon, tests, []string{"./lease/etcdlease"})},
+		"github.com/nats-io/...": {"lease/natslease is the package that speaks to NATS",
+			and(daemon, tests, []string{"./lease/natslease"})},
 		"github.com/go-sql-driver/...": {"lease/mysqllease is the package that speaks to MySQL",
 			and(daemon, tests, []string{"./lease/mysqllease"})},
 		"github.com/jackc/...": {"lease/pglease is the package that speaks to PostgreSQL",

@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -13,34 +14,24 @@ import (
 	"github.com/solotick/solotick/internal/skewtest"
 )
 
-// Postgres starts PostgreSQL with further arguments, and a clock that can be set, for any user that
-// is called test, on the socket and on 127.0.0.1: see PostgresDSN. A commit survives the server's
-// death, but not the machine's.
-func Postgres(ping func(ctx context.Context, dir string) error, args ...string) (*Server, error) {
-	return PostgresFrom(func(dir string) (*exec.Cmd, error) {
-		initdb, err := Find("initdb")
-		return exec.Command(initdb, "-D", filepath.Join(dir, "data"), "-U", "test", "-A", "trust", "-E", "UTF8",
-			"--locale=C", "--no-sync"), err
-	}, ping, args...)
+// Postgres starts PostgreSQL with further settings, and a clock that can be set, for any user that
+// is called test, on the socket and on 127.0.0.1: see PostgresDSN. It is killed and frozen with the
+// processes of its connections.
+func Postgres(ping func(ctx context.Context, dir string) error, settings ...string) (*Server, error) {
+	return PostgresFrom(initDB, ping, settings...)
 }
 
 // PostgresFrom is Postgres with data that setup makes in the directory data.
-func PostgresFrom(setup Program, ping func(ctx context.Context, dir string) error, args ...string) (*Server, error) {
-	s := &Server{quit: syscall.SIGQUIT, ping: ping, tree: true}
+func PostgresFrom(setup Program, ping func(ctx context.Context, dir string) error, settings ...string) (*Server, error) {
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, err
 	}
-	s.Addr = addr
+	s := &Server{quit: syscall.SIGQUIT, Addr: addr, ping: ping, tree: true}
 	_, port, _ := net.SplitHostPort(addr)
-	command := func(dir string) (*exec.Cmd, error) {
-		binary, err := Find("postgres")
-		return exec.Command(binary, append([]string{
-			"-D", filepath.Join(dir, "data"), "-k", dir, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off",
-			"-c", "max_connections=100", "-c", "lock_timeout=20s",
-		}, args...)...), err
-	}
-	return s, s.start(setup, command, func(dir string) error {
+	return s, s.start(setup, func(dir string) (*exec.Cmd, error) {
+		return postgres(dir, append([]string{"listen_addresses=127.0.0.1", "port=" + port}, settings...)...)
+	}, func(dir string) (err error) {
 		s.clock, err = skewtest.NewClock(dir)
 		return err
 	})
@@ -49,35 +40,68 @@ func PostgresFrom(setup Program, ping func(ctx context.Context, dir string) erro
 // PostgresDSN is how pgx reaches the PostgreSQL of a directory.
 func PostgresDSN(dir string) string {
 	port := "5432"
-	if sockets, _ := filepath.Glob(filepath.Join(dir, ".s.PGSQL.*")); len(sockets) > 0 {
-		for _, s := range sockets {
-			if name, lock := strings.CutSuffix(s, ".lock"); !lock {
-				port = filepath.Ext(name)[1:]
-			}
+	sockets, _ := filepath.Glob(filepath.Join(dir, ".s.PGSQL.*"))
+	for _, s := range sockets {
+		if !strings.HasSuffix(s, ".lock") {
+			port = filepath.Ext(s)[1:]
 		}
 	}
 	return "host=" + dir + " port=" + port + " user=test dbname=postgres sslmode=disable"
 }
 
-// children returns the processes that the server has started, where each is one that shares its
-// fate.
-func (s *Server) children() (pids []int) {
+// PostgresOnTCP starts PostgreSQL at an address of its own, with a clock that can be set. What was
+// committed survives the server's death, but not the machine's. The user test has all rights.
+func PostgresOnTCP(ping func(ctx context.Context, addr string) error) (*Server, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{quit: syscall.SIGQUIT, Addr: addr, ping: func(ctx context.Context, _ string) error { return ping(ctx, addr) }}
+	_, port, _ := net.SplitHostPort(addr)
+	return s, s.start(initDB, func(dir string) (*exec.Cmd, error) {
+		return postgres(dir, "listen_addresses=127.0.0.1", "port="+port)
+	}, func(dir string) (err error) {
+		s.clock, err = skewtest.NewClock(dir)
+		return err
+	})
+}
+
+func initDB(dir string) (*exec.Cmd, error) {
+	binary, err := Find("initdb")
+	return exec.Command(binary, "-D", filepath.Join(dir, "data"), "-U", "test", "-A", "trust", "-E", "UTF8",
+		"--locale=C", "--no-sync"), err
+}
+
+func postgres(dir string, settings ...string) (*exec.Cmd, error) {
+	binary, err := Find("postgres")
+	args := []string{"-D", filepath.Join(dir, "data"), "-k", dir}
+	for _, s := range append(settings, "fsync=off", "max_connections=100", "lock_timeout=20s") {
+		args = append(args, "-c", s)
+	}
+	return exec.Command(binary, args...), err
+}
+
+// Children returns the ids of the processes that a server has started, such as those of PostgreSQL
+// for its connections. Only Linux knows them.
+func (s *Server) Children() (pids []int, err error) {
+	pid := s.process.Pid()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for child := range strings.FieldsSeq(string(text)) {
+		n, err := strconv.Atoi(child)
+		if err != nil {
+			return nil, err
+		}
+		pids = append(pids, n)
+	}
+	return pids, err
+}
+
+// children are the processes that share the fate of the server.
+func (s *Server) children() []int {
 	if !s.tree {
 		return nil
 	}
-	all, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range all {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended
-		}
-		_, rest, _ := strings.Cut(string(text), ") ")
-		fields := strings.Fields(rest) // state, parent, ...
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(s.process.Pid()) {
-			pids = append(pids, pid)
-		}
-	}
+	pids, _ := s.Children() // elsewhere than on Linux they end, or go on, by themselves
 	return pids
 }
 

@@ -40,9 +40,9 @@ func changed(t *testing.T, s *pglease.Store, key string, from driver.Version, te
 }
 
 // apart starts a server that the test may disturb.
-func apart(t *testing.T, args ...string) *dbtest.Server {
+func apart(t *testing.T, settings ...string) *dbtest.Server {
 	t.Helper()
-	s, err := dbtest.Postgres(answers, args...)
+	s, err := dbtest.Postgres(answers, settings...)
 	require.NoError(t, err)
 	return s
 }
@@ -226,7 +226,7 @@ func TestDroppedTablesAreMadeAgain(t *testing.T) {
 
 func TestStandbyIsRefusedAndFailoverFollowed(t *testing.T) {
 	t.Parallel()
-	primary := apart(t, "-c", "wal_level=replica", "-c", "max_wal_senders=4", "-c", "hot_standby=on")
+	primary := apart(t, "wal_level=replica", "max_wal_senders=4", "hot_standby=on")
 	dsn := func(s *dbtest.Server) string { return "postgres://test@" + s.Addr + "/postgres?sslmode=disable" }
 	changed(t, open(t, dsn(primary)), "job", driver.Version{}, "replicated")
 	standby, err := dbtest.PostgresFrom(func(dir string) (*exec.Cmd, error) {

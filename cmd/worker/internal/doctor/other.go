@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/lease/etcdlease"
 	"github.com/solotick/solotick/lease/mysqllease"
+	"github.com/solotick/solotick/lease/natslease"
 	"github.com/solotick/solotick/lease/pglease"
 )
 
@@ -22,8 +24,12 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 	}
 	found := []Finding{{Check: "reachable", Result: OK, Finding: fmt.Sprintf("%s answers in %s", s.Addr, time.Since(began).Round(10*time.Microsecond))}}
 	switch store := s.Checker.(type) {
+	case *etcdlease.Store:
+		found = append(found, checkEtcd(ctx, store)...)
 	case *mysqllease.Store:
 		found = append(found, checkMySQL(ctx, store)...)
+	case *natslease.Store:
+		found = append(found, checkNATS(ctx, store)...)
 	case *pglease.Store:
 		found = append(found, checkPostgreSQL(ctx, store)...)
 	}

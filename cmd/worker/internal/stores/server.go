@@ -8,7 +8,9 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/etcdlease"
 	"github.com/solotick/solotick/lease/mysqllease"
+	"github.com/solotick/solotick/lease/natslease"
 	"github.com/solotick/solotick/lease/pglease"
 )
 
@@ -21,14 +23,26 @@ type server interface {
 // servers opens such a store, by the scheme of its URL. None of them connects yet. An error shows
 // no password.
 var servers = map[string]func(url, namespace string, timeout time.Duration) (server, error){
+	"etcd":       openEtcd,
+	"etcds":      openEtcd,
 	"mariadb":    openMySQL,
 	"mysql":      openMySQL,
+	"nats":       openNATS,
 	"postgres":   openPostgreSQL,
 	"postgresql": openPostgreSQL,
+	"tls":        openNATS,
+}
+
+func openEtcd(url, namespace string, timeout time.Duration) (server, error) {
+	return etcdlease.Open(url, namespace, etcdlease.WithTimeout(timeout))
 }
 
 func openMySQL(url, namespace string, timeout time.Duration) (server, error) {
 	return mysqllease.Open(url, namespace, mysqllease.WithTimeout(timeout))
+}
+
+func openNATS(url, namespace string, timeout time.Duration) (server, error) {
+	return natslease.Open(url, namespace, natslease.WithTimeout(timeout))
 }
 
 func openPostgreSQL(url, namespace string, timeout time.Duration) (server, error) {

@@ -1,0 +1,118 @@
+// Package casstore keeps leases in anything that compares a revision before it writes: etcd, NATS
+// JetStream, ZooKeeper. Such a [Medium] has no clock that it could compare in the same step.
+//
+// # Leases end by elapsed time
+//
+// A value keeps the TTL of each lease and a nonce, which every grant and renewal draws anew, and no
+// end. A process takes a lease to have ended when it has itself seen the same nonce for the TTL and
+// a little more, by its own clock, which never steps; and it takes it over by a change that names
+// the revision. The holder counts from when it asked, which was before anybody could see the nonce.
+// So no two clocks are compared, and a renewal that comes first is in the way of the takeover. Every
+// process watches all values, so it sees a grant within milliseconds. One that has just started has
+// seen nothing: it waits for a whole TTL.
+//
+// # Time
+//
+// The time of the servers is what the fleet runs its schedules on, what bounds are compared with,
+// and what stamps are made of. It is compared by the client before it writes: a write that a
+// network holds back for long may be made when NotAfter has passed. That was asked for by somebody
+// who waits no longer; what it claims is taken over as if the holder had died.
+//
+// # Keys
+//
+//	item/KEY            an item: a line of JSON, the data, the newest entries of its list
+//	older/KEY/OF/N      entries of the list that are older
+//	member/HOLDER       a member; part/HOLDER/DIGEST/N are parts of what it says
+//	set/DIGEST          a set
+//	message/N           a message for everybody, in one of a few places
+//	since               since when the medium remembers
+//
+// What nobody needs any more is swept by every process, a page of keys at a time.
+package casstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// ErrClosed is matched by the error of calls of a store that was closed.
+var ErrClosed = errors.New("the store is closed")
+
+var errTimeout = fmt.Errorf("no answer in time: %w", context.DeadlineExceeded)
+
+// Store is a lease.Store over a medium, with every ability of a [driver.Session], and members, sets
+// and messages. It is safe for concurrent use.
+type Store struct {
+	*driver.Session
+	values *values
+}
+
+// New makes a store of the namespace in a medium, which is that namespace's alone. The timeout
+// bounds each call. advice says what to change when the medium fails with an error, and whether it
+// would fail again until somebody does.
+func New(m Medium, namespace string, timeout time.Duration, advice func(err error) (hint string, permanent bool)) (*Store, error) {
+	v := &values{medium: m, timeout: timeout, advice: advice}
+	s, err := driver.NewSession(v, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{s, v}, nil
+}
+
+// Values is what the session keeps its values in.
+func (s *Store) Values() driver.Store { return s.values }
+
+// Close ends what goes on in the background. Calls fail with [ErrClosed] from then on.
+func (s *Store) Close() error {
+	s.values.close()
+	return nil
+}
+
+// Check implements [protocol.Checker].
+func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
+
+// Hint implements [protocol.Checker].
+func (s *Store) Hint(err error) string {
+	if errors.Is(err, ErrClosed) {
+		return "close the store when everything that uses it has ended"
+	}
+	hint, _ := s.values.advice(err)
+	return hint
+}
+
+// failed returns err as the error of a call whose context may have ended.
+func (v *values) failed(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	if _, permanent := v.advice(err); permanent || errors.Is(err, ErrClosed) {
+		return protocol.Permanent(err)
+	}
+	return err
+}
+
+// Publish implements [protocol.Publisher].
+func (s *Store) Publish(ctx context.Context, text []byte) error {
+	if err := protocol.CheckMessage(text); err != nil {
+		return err
+	}
+	ctx, cancel, err := s.values.within(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	return s.values.failed(ctx, s.values.publish(ctx, message{Text: text}))
+}
+
+// Subscribe implements [protocol.Publisher].
+func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
+	return s.values.listen(ctx, &listener{message: receive, missed: func() {}})
+}

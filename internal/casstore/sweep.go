@@ -1,0 +1,120 @@
+package casstore
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/internal/sleep"
+)
+
+const (
+	sweepEvery = time.Minute      // a page
+	sweepPage  = 64               // keys
+	orphanAge  = 10 * time.Minute // of what a process has written that did not come to use it
+)
+
+// sweeper removes what nobody needs any more, a page of keys at a time. Every process does so, and
+// each removal names the revision.
+type sweeper struct {
+	cursor string
+}
+
+// sweep sweeps until the context ends.
+func (v *values) sweep(ctx context.Context) {
+	for {
+		sleep.For(ctx, sweepEvery/2+rand.N(sweepEvery))
+		if ctx.Err() != nil {
+			return
+		}
+		v.sweepPage(ctx)
+	}
+}
+
+// sweepPage sweeps the next page of keys. When that fails, it is the next one's turn all the same.
+func (v *values) sweepPage(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, v.timeout)
+	defer cancel()
+	at, err := v.now(ctx)
+	if err != nil {
+		return
+	}
+	keys, next, err := v.medium.Keys(ctx, "", v.sweeper.cursor, sweepPage)
+	if err != nil {
+		return
+	}
+	v.sweeper.cursor = next
+	for _, key := range keys {
+		if v.sweepKey(ctx, key, at.fleet) != nil {
+			break // the next page is tried all the same
+		}
+	}
+	if next == "" {
+		v.sweepMembers(ctx, at.fleet)
+	}
+}
+
+// sweepKey removes what is kept under a key if it is of no use.
+func (v *values) sweepKey(ctx context.Context, key string, now time.Time) error {
+	kind, rest, _ := strings.Cut(key, "/")
+	owner, _, _ := strings.Cut(rest, "/")
+	var used func(kept []byte) bool
+	switch kind + "/" {
+	case itemPrefix:
+		used = func(kept []byte) bool {
+			st, err := decode(key, Kept{kept, 1})
+			return err != nil || st.Keep == 0 || now.Before(time.UnixMicro(st.At).Add(st.Keep))
+		}
+	case olderPrefix:
+		owner = itemPrefix + owner
+		used = func(kept []byte) bool {
+			st, err := decode(owner, Kept{kept, 1})
+			return err != nil || slices.Contains(st.Older.keys(owner), key)
+		}
+		return v.sweepOrphan(ctx, key, owner, now, used)
+	case partPrefix:
+		used = func(kept []byte) bool {
+			var m keptMember
+			return !readable(kept, &m) || strings.HasPrefix(key, partPrefix+owner+"/"+m.Digest+"/")
+		}
+		return v.sweepOrphan(ctx, key, memberPrefix+owner, now, used)
+	case setPrefix:
+		used = func(kept []byte) bool {
+			var set keptSet
+			return !readable(kept, &set) || set.lives(now)
+		}
+	case messagePrefix:
+		used = func(kept []byte) bool {
+			var m message
+			return !readable(kept, &m) || now.Sub(time.UnixMicro(m.At)) < orphanAge
+		}
+	default:
+		return nil
+	}
+	list, err := v.medium.Get(ctx, []string{key})
+	if err != nil || list[0].Revision == 0 || used(list[0].Data) {
+		return err
+	}
+	_, _, err = v.medium.Put(ctx, key, nil, list[0].Revision)
+	return err
+}
+
+// sweepOrphan removes what is kept under a key for an owner that does not use it, or is gone. The
+// owner comes to use it a moment after it was written.
+func (v *values) sweepOrphan(ctx context.Context, key, owner string, now time.Time, used func(kept []byte) bool) error {
+	list, err := v.medium.Get(ctx, []string{owner})
+	if err != nil || list[0].Revision != 0 && used(list[0].Data) {
+		return err
+	}
+	if list, err = v.medium.Get(ctx, []string{key}); err != nil {
+		return err
+	}
+	var written struct{ At int64 }
+	if !readable(list[0].Data, &written) || now.Sub(time.UnixMicro(written.At)) < orphanAge {
+		return nil
+	}
+	_, _, err = v.medium.Put(ctx, key, nil, list[0].Revision)
+	return err
+}

@@ -1,0 +1,124 @@
+package etcdlease
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/internal/casstore"
+	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/internal/steady"
+)
+
+// clock asks the members for the time by HTTP: each of its own accord, from the first use on. Their
+// answers have whole seconds. So each question is asked when the answer cuts in half what the
+// member's clock can be.
+type clock struct {
+	casstore.Clock
+	urls    []string
+	client  http.Client
+	timeout time.Duration
+
+	begin sync.Once
+	life  context.Context
+	end   context.CancelFunc
+	done  sync.WaitGroup
+	known chan struct{} // closed when a member has answered
+
+	mu    sync.Mutex
+	last  error
+	ahead time.Duration // of what the members say; tests step their clocks by it
+}
+
+const (
+	fine     = 10 * time.Millisecond // a clock that is known so well is asked only for steps
+	askEvery = 5 * time.Second
+)
+
+func (c *clock) init(t http.RoundTripper, timeout time.Duration) {
+	c.client, c.timeout = http.Client{Transport: t}, timeout
+	c.life, c.end = context.WithCancel(context.Background())
+	c.known = make(chan struct{})
+}
+
+func (c *clock) close() {
+	c.end()
+	c.begin.Do(func() {}) // none begins any more
+	c.done.Wait()
+	c.client.CloseIdleConnections()
+}
+
+// now returns the time of the members. The first call waits for one to answer.
+func (c *clock) now(ctx context.Context) (time.Time, error) {
+	c.begin.Do(func() {
+		var once sync.Once
+		for _, url := range c.urls {
+			c.done.Go(func() { c.follow(url, func() { once.Do(func() { close(c.known) }) }) })
+		}
+	})
+	select {
+	case <-c.known:
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return time.Time{}, fmt.Errorf("%w: %w: %w", errNoClock, context.Cause(ctx), c.last)
+	case <-c.life.Done():
+		return time.Time{}, casstore.ErrClosed
+	}
+	at, _ := c.Now()
+	return at, nil
+}
+
+// follow asks a member for as long as the store lives.
+func (c *clock) follow(url string, answered func()) {
+	for c.life.Err() == nil {
+		if err := c.ask(url); err != nil {
+			c.mu.Lock()
+			c.last = err
+			c.mu.Unlock()
+			sleep.For(c.life, time.Second/2)
+			continue
+		}
+		answered()
+		pause := askEvery
+		if c.Spread(url) > fine {
+			pause = 0
+		}
+		at, _ := c.Middle(url)
+		at = at.Add(pause)
+		sleep.For(c.life, pause+at.Truncate(time.Second).Add(time.Second).Sub(at))
+	}
+}
+
+// ask asks a member for the time once.
+func (c *clock) ask(url string) error {
+	ctx, cancel := context.WithTimeout(c.life, c.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	sent := steady.Now()
+	res, err := c.client.Do(req)
+	if err != nil {
+		return err
+	}
+	received := steady.Now()
+	_, err = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<16))
+	_ = res.Body.Close()
+	if err != nil {
+		return err
+	}
+	at, err := http.ParseTime(res.Header.Get("Date"))
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", url, res.Status, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at = at.Add(c.ahead)
+	c.Observe(url, sent, received, at, at.Add(time.Second))
+	return nil
+}

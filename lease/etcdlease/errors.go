@@ -1,0 +1,42 @@
+package etcdlease
+
+import (
+	"context"
+	"errors"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+var errNoClock = errors.New("no member has said what time it is, at /version on its client URL")
+
+// hints are what to change, by the error; permanent ones stay until somebody does.
+var hints = []struct {
+	err       error
+	permanent bool
+	hint      string
+}{
+	{rpctypes.ErrAuthFailed, true, "check the user and the password"},
+	{rpctypes.ErrUserEmpty, true, "etcd wants a user and a password"},
+	{rpctypes.ErrUserNotFound, true, "check the user and the password"},
+	{rpctypes.ErrPermissionDenied, true, "grant the user's role readwrite on the keys below PREFIX/NAMESPACE/: etcdctl role grant-permission ROLE readwrite --prefix=true PREFIX/NAMESPACE/"},
+	{rpctypes.ErrNoSpace, false, "make room: etcdctl compact, etcdctl defrag, etcdctl alarm disarm, or a greater --quota-backend-bytes"},
+	{rpctypes.ErrCorrupt, false, "a member has found its data corrupt: see etcdctl alarm list"},
+	{rpctypes.ErrRequestTooLarge, true, "let etcd take larger requests: --max-request-bytes"},
+	{rpctypes.ErrNoLeader, false, "etcd has no leader: most of its members have to run and to reach each other"},
+	{errNoClock, false, "check that etcd runs, its addresses, and that nothing between keeps HTTP from /version"},
+	{context.DeadlineExceeded, false, "check that etcd runs, its addresses and the network, and that most of its members reach each other"},
+}
+
+func advice(err error) (hint string, permanent bool) {
+	for _, h := range hints {
+		if errors.Is(err, h.err) {
+			return h.hint, h.permanent
+		}
+	}
+	if status.Code(err) == codes.Unavailable {
+		return "check that etcd runs, its addresses and the network, and that both sides use TLS or neither", false
+	}
+	return "", false
+}

@@ -1,0 +1,22 @@
+package etcdlease
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// Step moves the clocks of the members by d, as far as this store can see.
+func (s *Store) Step(d time.Duration) {
+	c := &s.medium.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead += d
+	c.Step(d)
+}
+
+// Values is what the session of a store keeps its values in.
+func (s *Store) Values() driver.Store { return s.Store.Values() }
+
+// Parse reads a URL.
+var Parse = parse

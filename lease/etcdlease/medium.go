@@ -1,0 +1,289 @@
+package etcdlease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/solotick/solotick/internal/casstore"
+)
+
+// medium keeps values under a prefix. It is a [casstore.Medium].
+type medium struct {
+	config  clientv3.Config
+	prefix  string
+	timeout time.Duration
+	puts    lane
+	clock   clock
+
+	opening chan struct{} // has one element, for who opens the client
+	client  *clientv3.Client
+
+	mu       sync.Mutex
+	revision int64  // the greatest that was seen
+	cluster  uint64 // whose that is
+	back     chan struct{}
+}
+
+// attempts are how often a call is made within its timeout: each by way of another member.
+const attempts = 3
+
+func newMedium(config clientv3.Config, prefix string, timeout time.Duration) (*medium, error) {
+	config.DialTimeout = timeout
+	// A member that is frozen is noticed by its silence. etcd allows no more than one ping in 5 s.
+	config.DialKeepAliveTime, config.DialKeepAliveTimeout = 10*time.Second, 3*time.Second
+	if config.Logger == nil {
+		config.Logger = zap.NewNop() // callers get the errors
+	}
+	m := &medium{config: config, prefix: prefix, timeout: timeout, opening: make(chan struct{}, 1), back: make(chan struct{})}
+	m.puts.send = m.send
+	var faults []error
+	for i, e := range config.Endpoints {
+		u, err := endpointURL(e, config.TLS != nil)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("etcdlease: config.Endpoints[%d]: %q %w", i, e, err))
+			continue
+		}
+		m.clock.urls = append(m.clock.urls, u+"/version")
+	}
+	m.clock.init(&http.Transport{TLSClientConfig: config.TLS.Clone(), MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute}, timeout)
+	return m, errors.Join(faults...)
+}
+
+// endpointURL returns where an endpoint is reached by HTTP.
+func endpointURL(endpoint string, secure bool) (string, error) {
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	if !strings.Contains(endpoint, "://") {
+		endpoint = scheme + "://" + endpoint
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", errors.New("must be HOST:PORT, or such a URL with http or https")
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// open returns the client, which the first call makes.
+func (m *medium) open(ctx context.Context) (*clientv3.Client, error) {
+	select {
+	case m.opening <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-m.opening }()
+	if m.client == nil {
+		c, err := clientv3.New(m.config)
+		if err != nil {
+			return nil, err
+		}
+		m.client = c
+	}
+	return m.client, nil
+}
+
+func (m *medium) close() {
+	m.clock.close()
+	m.puts.wait()
+	m.opening <- struct{}{}
+	defer func() { <-m.opening }()
+	if m.client != nil {
+		_ = m.client.Close()
+		m.client = nil
+	}
+}
+
+// call makes a call, by way of another member if one does not answer soon.
+func (m *medium) call(ctx context.Context, f func(ctx context.Context, c *clientv3.Client) (*etcdserverpb.ResponseHeader, error)) error {
+	c, err := m.open(ctx)
+	for tried := 0; err == nil; tried++ {
+		m.mu.Lock()
+		least := m.revision
+		m.mu.Unlock()
+		each, cancel := context.WithTimeout(ctx, m.timeout/attempts)
+		var header *etcdserverpb.ResponseHeader
+		header, err = f(each, c)
+		late := each.Err() != nil
+		cancel()
+		if err == nil {
+			return m.observe(header, least)
+		}
+		if late && ctx.Err() == nil && tried+1 < attempts {
+			err = nil
+		}
+	}
+	return err
+}
+
+// observe notes the revision of an answer to a question that was asked when least had been seen.
+func (m *medium) observe(h *etcdserverpb.ResponseHeader, least int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h.GetRevision() < least || m.cluster != 0 && h.GetClusterId() != m.cluster {
+		if least <= m.revision { // the first to notice
+			close(m.back)
+			m.back = make(chan struct{})
+		}
+		m.revision, m.cluster = h.GetRevision(), h.GetClusterId()
+		return fmt.Errorf("etcd: %w: it is at revision %d, after %d", casstore.ErrWentBack, h.GetRevision(), least)
+	}
+	m.revision, m.cluster = max(m.revision, h.GetRevision()), h.GetClusterId()
+	return nil
+}
+
+func keptOf(kvs []*mvccpb.KeyValue) casstore.Kept {
+	if len(kvs) == 0 {
+		return casstore.Kept{}
+	}
+	return casstore.Kept{Data: kvs[0].Value, Revision: uint64(kvs[0].ModRevision)}
+}
+
+// mostOps is how many operations a transaction has at most; etcd's own bound is 128.
+const mostOps = 64
+
+// Get implements [casstore.Medium].
+func (m *medium) Get(ctx context.Context, keys []string) ([]casstore.Kept, error) {
+	list := make([]casstore.Kept, 0, len(keys))
+	for len(keys) > 0 {
+		page := keys[:min(len(keys), mostOps)]
+		keys = keys[len(page):]
+		ops := make([]clientv3.Op, len(page))
+		for i, key := range page {
+			ops[i] = clientv3.OpGet(m.prefix + key)
+		}
+		err := m.call(ctx, func(ctx context.Context, c *clientv3.Client) (*etcdserverpb.ResponseHeader, error) {
+			if len(ops) == 1 {
+				res, err := c.Get(ctx, m.prefix+page[0])
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, keptOf(res.Kvs))
+				return res.Header, nil
+			}
+			res, err := c.Txn(ctx).Then(ops...).Commit()
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range res.Responses {
+				list = append(list, keptOf(r.GetResponseRange().Kvs))
+			}
+			return res.Header, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Put implements [casstore.Medium].
+func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) (casstore.Kept, bool, error) {
+	return m.puts.do(ctx, &put{key: key, data: data, from: from, done: make(chan struct{})})
+}
+
+// send makes one transaction of several puts, each of which is made or not on its own.
+func (m *medium) send(puts []*put) error {
+	ctx, cancel := context.WithTimeout(context.Background(), m.timeout)
+	defer cancel()
+	ops := make([]clientv3.Op, len(puts))
+	for i, p := range puts {
+		key := m.prefix + p.key
+		change := clientv3.OpPut(key, string(p.data))
+		if p.data == nil {
+			change = clientv3.OpDelete(key)
+		}
+		ops[i] = clientv3.OpTxn([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", int64(p.from))},
+			[]clientv3.Op{change}, []clientv3.Op{clientv3.OpGet(key)})
+	}
+	return m.call(ctx, func(ctx context.Context, c *clientv3.Client) (*etcdserverpb.ResponseHeader, error) {
+		res, err := c.Txn(ctx).Then(ops...).Commit()
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range res.Responses {
+			p, each := puts[i], r.GetResponseTxn()
+			if p.ok = each.Succeeded; !p.ok {
+				p.present = keptOf(each.Responses[0].GetResponseRange().Kvs)
+			} else if p.data != nil {
+				p.present = casstore.Kept{Data: p.data, Revision: uint64(res.Header.Revision)}
+			}
+		}
+		return res.Header, nil
+	})
+}
+
+// Keys implements [casstore.Medium]. The cursor is the key that was listed last.
+func (m *medium) Keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
+	first, end := m.prefix+prefix, clientv3.GetPrefixRangeEnd(m.prefix+prefix)
+	if cursor != "" {
+		first = m.prefix + cursor + "\x00"
+	}
+	err = m.call(ctx, func(ctx context.Context, c *clientv3.Client) (*etcdserverpb.ResponseHeader, error) {
+		keys, next = nil, ""
+		res, err := c.Get(ctx, first, clientv3.WithRange(end), clientv3.WithLimit(int64(count)), clientv3.WithKeysOnly())
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range res.Kvs {
+			keys = append(keys, strings.TrimPrefix(string(kv.Key), m.prefix))
+		}
+		if res.More && len(keys) > 0 {
+			next = keys[len(keys)-1]
+		}
+		return res.Header, nil
+	})
+	return keys, next, err
+}
+
+// Watch implements [casstore.Medium].
+func (m *medium) Watch(ctx context.Context, changed func(string, casstore.Kept), missed func()) error {
+	c, err := m.open(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	m.mu.Lock()
+	back := m.back
+	m.mu.Unlock()
+	events := c.Watch(ctx, m.prefix, clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	for {
+		select {
+		case <-back: // the watch would wait for the revision that it had come to
+			return casstore.ErrWentBack
+		case res, ok := <-events:
+			switch {
+			case !ok:
+				return errors.Join(context.Cause(ctx), errWatchEnded)
+			case res.Err() != nil:
+				return res.Err()
+			case res.Created:
+				missed()
+			}
+			for _, e := range res.Events {
+				kept := casstore.Kept{}
+				if e.Type == mvccpb.Event_PUT {
+					kept = casstore.Kept{Data: e.Kv.Value, Revision: uint64(e.Kv.ModRevision)}
+				}
+				changed(strings.TrimPrefix(string(e.Kv.Key), m.prefix), kept)
+			}
+		}
+	}
+}
+
+var errWatchEnded = errors.New("the watch has ended")
+
+// Clock implements [casstore.Medium].
+func (m *medium) Clock(ctx context.Context) (time.Time, error) { return m.clock.now(ctx) }
