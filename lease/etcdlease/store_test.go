@@ -56,12 +56,13 @@ func TestUnusableSettingsAreRefusedTogether(t *testing.T) {
 }
 
 func TestURLNamesMembersUserAndPrefix(t *testing.T) {
-	c, prefix, err := etcdlease.Parse("etcd://u:p%2Fw@h,[::1],i:4/a/b/")
+	c, prefix, err := etcdlease.Parse("etcd://u:p%2Fw@h,i:4/a/b/")
 	require.NoError(t, err)
-	require.Equal(t, []string{"h:2379", "[::1]:2379", "i:4"}, c.Endpoints)
+	require.Equal(t, []string{"h:2379", "i:4"}, c.Endpoints)
 	require.Equal(t, []string{"u", "p/w", "a/b"}, []string{c.Username, c.Password, prefix})
-	c, _, err = etcdlease.Parse("etcds://h")
+	c, _, err = etcdlease.Parse("etcds://[::1]")
 	require.NoError(t, err)
+	require.Equal(t, []string{"[::1]:2379"}, c.Endpoints)
 	require.NotNil(t, c.TLS)
 }
 
