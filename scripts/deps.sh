@@ -1,7 +1,6 @@
 #!/bin/sh
 # Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, Chromium,
-# ZooKeeper and its Java, etcd and nats-server, which are built, on Linux systemd-analyze, and,
-# where they are to be had, the servers that the fences are tested against: PostgreSQL and MariaDB.
+# PostgreSQL, MariaDB, ZooKeeper and its Java, etcd and nats-server, which are built, and on Linux systemd-analyze.
 set -eu
 
 cc=$(go env CC)
@@ -21,31 +20,28 @@ there() {
 	return 1
 }
 missing= # what the tests cannot do without
-databases= # what some of them are skipped without
 there redis-server || missing="$missing redis-server"
 [ "$(uname)" != Linux ] || there systemd-analyze || missing="$missing systemd"
 there chromium || there chromium-browser || there google-chrome || missing="$missing chromium"
-{ there postgres && there initdb; } || databases="$databases postgresql"
+{ there postgres && there initdb; } || missing="$missing postgresql"
 { there java && { [ -f /usr/share/java/zookeeper.jar ] || [ -d /opt/homebrew/opt/zookeeper ]; }; } ||
 	missing="$missing zookeeper default-jre-headless"
-there mariadbd || databases="$databases mariadb-server-core"
+there mariadbd || missing="$missing mariadb-server-core"
 tool= # what the tests of deploy/ cannot do without
 there promtool || tool=" promtool"
-if [ -z "$missing$databases$tool" ]; then
+if [ -z "$missing$tool" ]; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "deps: missing:$missing$tool$databases, and no apt-get: install Redis 7.0, Chromium, ZooKeeper 3.6, Prometheus, and for the tests of package fence" \
-		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis chromium zookeeper prometheus postgresql mariadb, dnf install redis ...)" >&2
-	[ -z "$missing$tool" ]
-	exit
+	echo "deps: missing:$missing$tool, and no apt-get: install Redis 7.0, Chromium, PostgreSQL 13, MariaDB 10.6, ZooKeeper 3.6, Prometheus," \
+		"or later (brew install redis chromium postgresql mariadb zookeeper prometheus, dnf install redis ...)" >&2
+	exit 1
 fi
 root=
 if [ "$(id -u)" != 0 ]; then
 	if ! command -v sudo >/dev/null; then
-		echo "deps: missing, and neither root nor sudo to install it: apt-get install$missing$tool$databases" >&2
-		[ -z "$missing$tool" ]
-		exit
+		echo "deps: missing, and neither root nor sudo to install it: apt-get install$missing$tool" >&2
+		exit 1
 	fi
 	root=sudo
 fi
@@ -69,9 +65,4 @@ promtool() (
 )
 if [ -n "$tool" ]; then
 	promtool || { $root apt-get update -q </dev/null && promtool; }
-fi
-# shellcheck disable=SC2086
-if [ -n "$databases" ]; then
-	install $databases || { $root apt-get update -q </dev/null && install $databases; } ||
-		echo "deps: not to be had:$databases; some tests of package fence will be skipped" >&2
 fi

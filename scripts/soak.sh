@@ -15,6 +15,7 @@ step() {
 step go test -race -count="$rounds" -timeout=0 \
 	-run='^(TestHistories|TestNoHistoryOf)' ./lease/... ./lock ./scheduler
 step go test -race -count="$rounds" -timeout=0 ./test/fleet
+step go test -race -count="$rounds" -timeout=0 ./test/stores -all
 properties=$(grep -rl --include='*_test.go' 'rapid\.Check' . | xargs -n1 dirname | sort -u)
 # shellcheck disable=SC2086 # one word for each package
 for package in $properties; do

@@ -30,11 +30,13 @@ import (
 
 	"github.com/go-co-op/gocron/v2"
 	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -45,6 +47,7 @@ var ErrNotMine = errors.New("sologocron: another replica runs this tick, or has 
 // Locker is a gocron.Locker over a store of leases. It is safe for concurrent use.
 type Locker struct {
 	store     lease.Store
+	own       *redislease.Store // the same, when [NewRedisLocker] has made it
 	renewer   *lease.Renewer
 	holder    string
 	ttl       time.Duration
@@ -142,6 +145,21 @@ func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
 	}, nil
 }
 
+// NewRedisLocker is [NewLocker] on the Redis of client, in the fleet that the namespace names:
+// services that share a Redis need a namespace each. The client stays the caller's.
+func NewRedisLocker(client redis.UniversalClient, namespace string, options ...Option) (*Locker, error) {
+	store, err := redislease.New(client, namespace)
+	if err != nil {
+		return nil, err
+	}
+	l, err := NewLocker(store, options...)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	l.own = store
+	return l, nil
+}
+
 func holderName() string {
 	host, _ := os.Hostname()
 	if name := host + "-" + uuid.NewString()[:8]; naming.Valid(name) {
@@ -151,7 +169,12 @@ func holderName() string {
 }
 
 // Close stops renewing leases. Jobs that still run lose theirs.
-func (l *Locker) Close() { l.renewer.Close() }
+func (l *Locker) Close() {
+	l.renewer.Close()
+	if l.own != nil {
+		_ = l.own.Close() // nothing is held any more
+	}
+}
 
 // Lock implements gocron.Locker. It waits for the tick's time when this replica's clock is fast.
 // Any error makes gocron skip the job: one that matches [ErrNotMine], or one of the store.

@@ -15,12 +15,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/solotick/solotick/cmd/worker/internal/cli"
+	"github.com/solotick/solotick/internal/dbtest"
 )
 
 var buildDir string // "" as long as no test has needed the program
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	dbtest.StopAll()
 	if buildDir != "" {
 		_ = os.RemoveAll(buildDir)
 	}

@@ -1,6 +1,6 @@
-// Package skewtest makes wall clocks wrong: those of Go programs, which it has built anew, by a
-// duration that the environment names, and those of servers in C, by a library that is loaded
-// before theirs. Such a library does not reach Go, which makes no call that it could replace.
+// Package skewtest makes wall clocks wrong. A Go program gets one by how it is built, by a duration
+// that the environment names; a server in C by a library that is loaded before its own. Such a
+// library does not reach Go, which makes no call that it could replace.
 package skewtest
 
 import (

@@ -37,18 +37,21 @@ type Dialect struct {
 	// it returns, in any order, a line each.
 	Columns, Tables string
 
+	// Prepare makes and checks what is needed besides the tables. It may be called again. Optional.
+	Prepare func(ctx context.Context, db *sql.DB) error
+
 	// Again reports whether the server has rolled back a transaction that may work when it is
 	// repeated.
 	Again func(err error) bool
-	// Missing reports whether a table is not there: somebody has removed it.
+	// Missing reports whether a table, or what Prepare makes, is not there: somebody has removed it.
 	Missing func(err error) bool
 	// Advice says what to do about an error, and whether it stays until somebody does.
 	Advice func(err error) (hint string, permanent bool)
 
-	// Listen calls wake when somebody has published something, also at first, until ctx or the
-	// connection ends. Optional.
-	Listen func(ctx context.Context, conn *sql.Conn, wake func()) error
-	// Notify is a statement that wakes those who listen, once its transaction has ended. Optional.
+	// Listen calls wake with the payload of each Notify until ctx or its connection ends. It may be
+	// that none arrives. Optional, with Notify: a statement that has all who listen woken with a
+	// payload, its parameter, once its transaction has ended.
+	Listen func(ctx context.Context, db *sql.DB, wake func(payload string)) error
 	Notify string
 	// Do carries out operations that change something, in one transaction. Optional: without it rows
 	// are locked, and driver.Item decides.

@@ -13,10 +13,12 @@ import (
 // ErrClosed is matched by the error of calls of a store that was closed.
 var ErrClosed = errors.New("the store is closed")
 
+// ErrChanged is matched when somebody has changed what a release made in the database.
+var ErrChanged = errors.New("a table is not as this release made it")
+
 var (
 	errTimeout = errors.New("no answer in time")
 	errNewer   = errors.New("the tables were made by a newer release")
-	errChanged = errors.New("a table is not as this release made it")
 	errEmptied = errors.New("somebody has emptied the tables")
 )
 
@@ -27,7 +29,7 @@ var hints = []struct {
 }{
 	{ErrClosed, "close the store when everything that uses it has ended"},
 	{errNewer, "start the newer release, or name another database"},
-	{errChanged, "undo the change of the table, or stop all processes and drop the tables that begin with solotick_"},
+	{ErrChanged, "undo the change of the table, or stop all processes and drop the tables that begin with solotick_"},
 }
 
 func (db *database) advice(err error) (hint string, permanent bool) {

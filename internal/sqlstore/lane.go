@@ -8,17 +8,14 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-const (
-	// most is how many operations share a transaction.
-	most = 64
-	// atOnce is how many transactions of a store are under way.
-	atOnce = 4
-)
+// most is how many operations share a transaction.
+const most = 64
 
 // lane carries out calls in transactions: those that come while as many as possible are under way
 // share the next. A call returns when its context ends, whatever the database does meanwhile.
 type lane struct {
-	db *database
+	db     *database
+	atOnce int
 
 	mu      sync.Mutex
 	pending []*call
@@ -44,7 +41,7 @@ func (l *lane) do(ctx context.Context, ops []driver.Op) ([]driver.Result, error)
 	}
 	c := &call{ctx: ctx, ops: slices.Clone(ops), answer: make(chan answer, 1)}
 	l.mu.Lock()
-	if l.runs < atOnce {
+	if l.runs < l.atOnce {
 		if err := l.db.enter(); err != nil {
 			l.mu.Unlock()
 			return nil, l.db.failed(err)

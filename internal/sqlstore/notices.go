@@ -13,10 +13,6 @@ import (
 )
 
 const (
-	// lookEvery is how often a subscriber looks for what others have published, and heardEvery how
-	// often one that the database wakes.
-	lookEvery  = 100 * time.Millisecond
-	heardEvery = 2 * time.Second
 	// mostNotices is how many are kept, at least, for subscribers that have not looked yet.
 	mostNotices = 4096
 	// late is how many notices a subscriber looks back: numbers are given in another order than
@@ -38,7 +34,7 @@ func (db *database) publish(ctx context.Context, q querier, list []driver.Notifi
 	if len(list) == 0 || db.Notify == "" {
 		return nil
 	}
-	_, err := db.exec(ctx, q, db.Notify)
+	_, err := db.exec(ctx, q, db.Notify, db.Namespace)
 	return err
 }
 
@@ -68,7 +64,10 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 	return db.call(ctx, func(ctx context.Context) error {
 		err := db.notice(ctx, db.DB, "message", message)
 		if err == nil && db.Notify != "" {
-			_, err = db.exec(ctx, db.DB, db.Notify)
+			_, err = db.exec(ctx, db.DB, db.Notify, db.Namespace)
+		}
+		if err == nil {
+			db.waker.wake()
 		}
 		return err
 	})
@@ -88,8 +87,8 @@ type seen struct {
 // follow calls receive with each notice of a kind, and missed when it may have missed some, first
 // when it looks for them.
 func (db *database) follow(ctx context.Context, kind string, missed func(), receive func([]byte) error) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	woken, leave := db.join()
+	defer leave()
 	var s *seen
 	for {
 		var list [][]byte
@@ -114,7 +113,8 @@ func (db *database) follow(ctx context.Context, kind string, missed func(), rece
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-tick.C:
+		case <-woken:
+		case <-time.After(db.waker.pause()):
 		}
 	}
 }

@@ -32,7 +32,7 @@ type Store struct {
 type database struct {
 	*Dialect
 	Config
-	lane lane
+	reads, writes lane
 
 	ready  sync.Mutex
 	tables bool // they are there, and as this release made them
@@ -41,9 +41,8 @@ type database struct {
 	closed  bool
 	running sync.WaitGroup
 	swept   time.Time
-	wakes   map[chan struct{}]bool // of those who follow notices in this process
-	listens bool                   // one of them has the connection that listens
-	hears   bool                   // which works
+
+	waker waker
 }
 
 // New makes a store. It does not connect yet.
@@ -55,8 +54,8 @@ func New(d *Dialect, c Config) (*Store, error) {
 	if c.Timeout < 10*time.Millisecond {
 		faults = append(faults, fmt.Errorf("%s: timeout %s must be at least 10ms", d.Package, c.Timeout))
 	}
-	db := &database{Dialect: d, Config: c, wakes: map[chan struct{}]bool{}}
-	db.lane.db = db
+	db := &database{Dialect: d, Config: c}
+	db.reads, db.writes = lane{db: db, atOnce: 2}, lane{db: db, atOnce: 4}
 	s, err := driver.NewSession(db, c.Namespace)
 	if err != nil {
 		faults = append(faults, fmt.Errorf("%s: %w", d.Package, err))
@@ -76,6 +75,7 @@ func (s *Store) Close() error {
 	s.db.mu.Lock()
 	s.db.closed = true
 	s.db.mu.Unlock()
+	s.db.waker.end()
 	s.db.running.Wait()
 	if s.db.Owned {
 		_ = s.db.DB.Close() // it says goodbye to the server, which may be away

@@ -23,6 +23,9 @@ func (db *database) prepare(ctx context.Context) error {
 	if err == nil {
 		err = db.check(ctx)
 	}
+	if err == nil && db.Prepare != nil {
+		err = db.Prepare(ctx, db.DB)
+	}
 	db.tables = err == nil
 	return err
 }
@@ -96,13 +99,13 @@ func (db *database) check(ctx context.Context) error {
 	err := db.each(ctx, db.DB, db.Columns, nil, []any{&column}, func() error {
 		i := slices.Index(want, column)
 		if i < 0 {
-			return fmt.Errorf("%w: %s is not expected", errChanged, column)
+			return fmt.Errorf("%w: %s is not expected", ErrChanged, column)
 		}
 		want = slices.Delete(want, i, i+1)
 		return nil
 	})
 	if err == nil && len(want) > 0 {
-		return fmt.Errorf("%w: %s is missing", errChanged, want[0])
+		return fmt.Errorf("%w: %s is missing", ErrChanged, want[0])
 	}
 	return err
 }

@@ -18,7 +18,11 @@ func (db *database) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	if len(ops) == 0 {
 		return nil
 	}
-	results, err := db.lane.do(ctx, ops)
+	lane := &db.reads
+	if slices.ContainsFunc(ops, Writes) {
+		lane = &db.writes
+	}
+	results, err := lane.do(ctx, ops)
 	if err != nil {
 		results = make([]driver.Result, len(ops))
 		for i := range results {
@@ -28,20 +32,25 @@ func (db *database) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	return results
 }
 
-func writes(op driver.Op) bool { return op.Change != nil || op.Renew != nil || len(op.Append) > 0 }
+// Writes reports whether an operation may change something.
+func Writes(op driver.Op) bool { return op.Change != nil || op.Renew != nil || len(op.Append) > 0 }
 
 // carryOut carries out operations, in one transaction where one of them changes something.
 func (db *database) carryOut(ctx context.Context, ops []driver.Op) (results []driver.Result, err error) {
-	if !slices.ContainsFunc(ops, writes) {
+	if !slices.ContainsFunc(ops, Writes) {
 		return db.read(ctx, ops)
 	}
 	if db.Dialect.Do != nil {
-		return db.Dialect.Do(ctx, db.DB, db.Namespace, ops)
+		results, err = db.Dialect.Do(ctx, db.DB, db.Namespace, ops)
+	} else {
+		err = db.within(ctx, func(tx *sql.Tx) error {
+			results, err = db.change(ctx, tx, ops)
+			return err
+		})
 	}
-	err = db.within(ctx, func(tx *sql.Tx) error {
-		results, err = db.change(ctx, tx, ops)
-		return err
-	})
+	if err == nil && slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Change != nil && len(op.Change.Notify) > 0 }) {
+		db.waker.wake()
+	}
 	return results, err
 }
 
@@ -77,6 +86,11 @@ func Leases(text []byte) ([]driver.Lease, error) {
 		leases = append(leases, driver.Lease{Token: l.Token, Holder: l.Holder, Ends: time.UnixMicro(l.Ends).UTC(), Stopped: l.Stopped})
 	}
 	return leases, nil
+}
+
+// Unreadable is the result of an operation on a row whose leases cannot be read.
+func Unreadable(key string, err error) driver.Result {
+	return driver.Result{Err: fmt.Errorf("%w: leases of %s in table solotick_item: %w", driver.ErrRecord, key, err)}
 }
 
 func encodeLeases(leases []driver.Lease) ([]byte, error) {
@@ -123,7 +137,7 @@ func (db *database) rows(ctx context.Context, q querier, ops []driver.Op, lock b
 		next.found, next.stamp = true, r.Value.Version.Stamp
 		next.Value.Data = bytesOf(r.Value.Data, next.stamp)
 		if next.Value.Leases, next.broken = Leases(leases); next.broken != nil {
-			next.broken = fmt.Errorf("%w: leases of %s in table solotick_item of %s: %w", driver.ErrRecord, key, db.Place, next.broken)
+			next.broken = Unreadable(key, next.broken).Err
 		}
 		*rows[key] = next
 		return nil

@@ -148,14 +148,14 @@ func repeatedLostSaysDecided(f *fixture) {
 }
 
 func takeoverNamesTheFormerHolder(f *fixture) {
+	held := f.grant(99, "a")
+	f.equal("while it is held", f.ask(protocol.Held, f.of(99, "b")).Former, (*protocol.Former)(nil))
+	f.ok("Settle", f.settle(held, "succeeded"))
 	for _, tick := range []int64{100, 0} {
 		first := f.grant(tick, "a", ttl(f.ttl))
-		a := f.ask(protocol.Held, f.of(tick, "b"))
-		f.equal("while it is held", a.Former, (*protocol.Former)(nil))
-		soon := f.now()
-		f.until(soon.Add(f.ttl))
+		f.until(f.now().Add(f.ttl))
 		c := f.of(tick, "b")
-		a = f.ask(protocol.Granted, c)
+		a := f.ask(protocol.Granted, c)
 		if a.Former == nil {
 			f.Fatal("the former holder is not named")
 		}

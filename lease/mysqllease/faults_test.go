@@ -18,7 +18,7 @@ import (
 // through returns the URL of a database by way of a proxy.
 func through(t testing.TB, url string) (*proxytest.Proxy, string) {
 	t.Helper()
-	addr := strings.Split(strings.TrimPrefix(url, "mysql://root@"), "/")[0]
+	addr, _, _ := strings.Cut(strings.TrimPrefix(url, "mysql://root@"), "/")
 	p := proxytest.New(t, addr)
 	return p, strings.Replace(url, addr, p.Addr(), 1)
 }

@@ -6,9 +6,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/solotick/solotick/internal/sqlstore"
@@ -16,7 +18,10 @@ import (
 
 // Store is a lease.Store in PostgreSQL, with every ability of a driver.Session, and members, sets and
 // messages. It is safe for concurrent use. Close it when it is no longer used.
-type Store struct{ *sqlstore.Store }
+type Store struct {
+	*sqlstore.Store
+	db *sql.DB
+}
 
 type options struct{ timeout time.Duration }
 
@@ -40,6 +45,12 @@ func Open(url, namespace string, opts ...Option) (*Store, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("pglease: url: pgx cannot read it; write one such as postgres://user:password@host/name") // the cause may show a password
+	}
+	if c.ValidateConnect == nil {
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	if !strings.Contains(url, "default_query_exec_mode") {
+		c.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(8)
@@ -66,5 +77,5 @@ func open(db *sql.DB, owned bool, place, namespace string, opts []Option) (*Stor
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, err
 	}
-	return &Store{s}, nil
+	return &Store{s, db}, nil
 }

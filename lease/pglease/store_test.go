@@ -64,7 +64,12 @@ func sqlOn(t testing.TB, dsn string, statements ...string) {
 
 func open(t testing.TB, dsn string, opts ...pglease.Option) *pglease.Store {
 	t.Helper()
-	s, err := pglease.Open(dsn, "fleet", append([]pglease.Option{pglease.WithTimeout(20 * time.Second)}, opts...)...)
+	return openIn(t, dsn, "fleet", opts...)
+}
+
+func openIn(t testing.TB, dsn, namespace string, opts ...pglease.Option) *pglease.Store {
+	t.Helper()
+	s, err := pglease.Open(dsn, namespace, append([]pglease.Option{pglease.WithTimeout(20 * time.Second)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -74,11 +79,19 @@ func TestTablesKeepTheContract(t *testing.T) {
 	drivertest.Run(t, func(t *testing.T) driver.Store { return open(t, schema(t)).Values() })
 }
 
+// The cases share the tables, each in a namespace of its own.
 func TestStoreKeepsTheContract(t *testing.T) {
 	dsn := schema(t)
-	s := open(t, dsn)
-	leasetest.Run(t, func(*testing.T) lease.Store { return s },
-		leasetest.WithForget(func(t *testing.T, _ lease.Store) { empty(t, dsn) }))
+	var namespaces atomic.Int64
+	leasetest.Run(t, func(t *testing.T) lease.Store { return openIn(t, dsn, fmt.Sprint("fleet-", namespaces.Add(1))) },
+		leasetest.Within(func(t *testing.T, f func(*testing.T)) { t.Parallel(); f(t) }),
+		leasetest.WithTTL(50*time.Millisecond),
+		leasetest.WithForget(func(t *testing.T, s lease.Store) {
+			for _, table := range []string{"item", "entry", "member", "set", "notice"} {
+				sqlOn(t, dsn, "DELETE FROM solotick_"+table+" WHERE namespace = '"+s.(*pglease.Store).Namespace()+"'")
+			}
+			sqlOn(t, dsn, "DELETE FROM solotick_store")
+		}))
 }
 
 // empty has a database forget everything.

@@ -35,6 +35,14 @@ type Replica struct {
 	registry jobs.Registry
 	faults   []error
 	programs []func(ctx context.Context) error
+	returned sync.Map // when the handler of a run did, by attempt
+}
+
+// attempt is one call of a handler.
+type attempt struct {
+	job    string
+	token  int64
+	number int
 }
 
 // started returns which replica this process is; ok is false in the test's process.
@@ -197,6 +205,9 @@ func (r *Replica) observe(e scheduler.Event) {
 	run.Lease = nil
 	event := wire.Event{Run: run, At: time.Now().UTC()}
 	if ending != nil {
+		if at, ok := r.returned.LoadAndDelete(attempt{run.Job, run.Token, run.Attempt}); ok {
+			event.At = at.(time.Time) // before the end was recorded
+		}
 		event.Ended, event.Outcome, event.Lost = true, string(ending.Outcome), ending.Lost
 		if ending.Err != nil {
 			event.Err = ending.Err.Error()
@@ -209,7 +220,10 @@ func (r *Replica) observe(e scheduler.Event) {
 func (r *Replica) watch(next jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		returned := make(chan struct{})
-		defer close(returned)
+		defer func() {
+			r.returned.Store(attempt{run.Job, run.Token, run.Attempt}, time.Now().UTC())
+			close(returned)
+		}()
 		go func() {
 			select {
 			case <-returned:

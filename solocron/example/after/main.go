@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"log"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -16,13 +17,14 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	log.SetOutput(os.Stdout)
 
-	c := solocron.New(redis.NewClient(&redis.Options{Addr: "localhost:6379"}), "billing", solocron.WithChain(cron.SkipIfStillRunning(cron.DefaultLogger)))
+	c := solocron.New(redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}), "billing", solocron.WithChain(cron.SkipIfStillRunning(cron.DefaultLogger)))
 	for _, err := range []error{
 		second(c.AddFunc("nightly-report", "CRON_TZ=Europe/Berlin 0 2 * * *", nightlyReport)),
 		second(c.AddFunc("send-invoices", "*/5 * * * *", sendInvoices)),
 		second(c.AddFunc("refresh-rates", "@hourly", refreshRates)),
-		second(c.AddFunc("poll-inbox", "@every 90s", pollInbox)),
+		second(c.AddFunc("poll-inbox", "@every 1s", pollInbox)),
 		second(c.AddFunc("expire-carts", "@daily", expireCarts)),
 		second(c.AddFunc("clean-sessions", "15 3 * * *", cleanSessions)),
 		second(c.AddFunc("rebuild-index", "30 4 * * SUN", rebuildIndex)),
@@ -46,7 +48,7 @@ func second(_ cron.EntryID, err error) error { return err }
 func nightlyReport() {}
 func sendInvoices()  {}
 func refreshRates()  {}
-func pollInbox()     {}
+func pollInbox()     { log.Print("polled the inbox") }
 func expireCarts()   {}
 func cleanSessions() {}
 func rebuildIndex()  {}

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"log"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -13,13 +14,14 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	log.SetOutput(os.Stdout)
 
 	c := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DefaultLogger)))
 	for _, err := range []error{
 		second(c.AddFunc("CRON_TZ=Europe/Berlin 0 2 * * *", nightlyReport)),
 		second(c.AddFunc("*/5 * * * *", sendInvoices)),
 		second(c.AddFunc("@hourly", refreshRates)),
-		second(c.AddFunc("@every 90s", pollInbox)),
+		second(c.AddFunc("@every 1s", pollInbox)),
 		second(c.AddFunc("@daily", expireCarts)),
 		second(c.AddFunc("15 3 * * *", cleanSessions)),
 		second(c.AddFunc("30 4 * * SUN", rebuildIndex)),
@@ -43,7 +45,7 @@ func second(_ cron.EntryID, err error) error { return err }
 func nightlyReport() {}
 func sendInvoices()  {}
 func refreshRates()  {}
-func pollInbox()     {}
+func pollInbox()     { log.Print("polled the inbox") }
 func expireCarts()   {}
 func cleanSessions() {}
 func rebuildIndex()  {}

@@ -8,6 +8,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/lease/etcdlease"
 	"github.com/solotick/solotick/lease/mysqllease"
+	"github.com/solotick/solotick/lease/pglease"
 )
 
 // checkOther checks a store on a server other than Redis, and writes nothing there.
@@ -26,6 +27,8 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 		found = append(found, checkEtcd(ctx, store)...)
 	case *mysqllease.Store:
 		found = append(found, checkMySQL(ctx, store)...)
+	case *pglease.Store:
+		found = append(found, checkPostgreSQL(ctx, store)...)
 	}
 	return append(found, checkClock(ctx, s, "the store"))
 }

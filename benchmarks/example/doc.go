@@ -1,0 +1,2 @@
+// Package example shows the same program before and after it moved to package limit.
+package example

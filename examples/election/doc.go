@@ -1,0 +1,2 @@
+// Package election shows the same program before and after it moved to package election.
+package election

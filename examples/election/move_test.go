@@ -1,0 +1,14 @@
+package election
+
+import (
+	"testing"
+
+	"github.com/solotick/solotick/internal/movetest"
+	"github.com/solotick/solotick/internal/redistest"
+)
+
+var move = movetest.Move{Page: "leader", Before: "before", After: "after", Prints: "consumed an order"}
+
+func TestTheMoveChangesTheseLines(t *testing.T) { move.Check(t) }
+
+func TestBothProgramsRun(t *testing.T) { move.Run(t, redistest.Start(t).URL()) }

@@ -1,0 +1,9 @@
+// Package stores takes a small fleet of processes on each store through the same faults, and judges
+// the same promises. What it finds is the table in docs/stores.md, which it writes itself:
+//
+//	go test ./test/stores -update
+//
+// goes through every fault of every store, and writes testdata/found.json and the table.
+// Without -update it goes through the faults that are quick, and compares. BenchmarkStores measures
+// all stores in the same way.
+package stores

@@ -1,0 +1,38 @@
+package stores
+
+import (
+	"testing"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// kit is a store, and where the suite gets servers for it.
+type kit struct {
+	name   string            // in the head of the table
+	cannot map[string]string // the faults that cannot be brought about, each with the reason
+	start  func(t testing.TB) *server
+	// open opens the store of one replica, or of the test.
+	open func(addrs []string, namespace string) (lease.Store, error)
+}
+
+// server is what the suite does to the server of a store, or to one of its servers. What the kit
+// says cannot be done is nil.
+type server struct {
+	addrs []string // host:port, before which each replica has a proxy; or a path
+
+	freeze, thaw  func()
+	kill, restart func()
+	empty         func() // all servers
+	backup        func()
+	restore       func()
+	failOver      func(before func()) // before is called when the next server is cut off from the present one
+	stepClock     func(ahead time.Duration)
+}
+
+// kits are the stores of the table, in the order of its columns.
+var kits = []kit{
+	memory, sqliteFile, redisPlain, redisDurable, failingOver("Redis with a replica"),
+	failingOver("Redis, wait_replicas: 1", redislease.WithReplicas(1)), redisQuorum,
+}
