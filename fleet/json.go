@@ -184,11 +184,19 @@ type runJSON struct {
 	Error    string `json:"error"`
 	Renewals int    `json:"renewals"`
 	Margin   int64  `json:"margin_ms"`
+
+	Margins []int64 `json:"margins_ms"`
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (r Run) MarshalJSON() ([]byte, error) {
-	return json.Marshal(runJSON{r.Attempt, r.Replica, r.Token, stamp(r.Started), stamp(r.Ended), r.End, r.Error, r.Renewals, r.Margin.Milliseconds()})
+	margins := []int64{}
+	for _, margin := range r.Margins {
+		margins = append(margins, margin.Milliseconds())
+	}
+	return json.Marshal(runJSON{
+		r.Attempt, r.Replica, r.Token, stamp(r.Started), stamp(r.Ended), r.End, r.Error, r.Renewals, r.Margin.Milliseconds(), margins,
+	})
 }
 
 // MarshalJSON implements [json.Marshaler].

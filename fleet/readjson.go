@@ -55,6 +55,9 @@ func (r *Run) UnmarshalJSON(text []byte) error {
 		Attempt: w.Attempt, Replica: w.Replica, Token: w.Token, Started: time.Time(w.Started), Ended: time.Time(w.Ended), End: w.End, Error: w.Error,
 		Renewals: w.Renewals, Margin: millis(w.Margin),
 	}
+	for _, margin := range w.Margins {
+		r.Margins = append(r.Margins, millis(margin))
+	}
 	return err
 }
 

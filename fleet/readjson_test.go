@@ -20,7 +20,7 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 		Replica: "a", Remaining: 3 * time.Second, Token: 7, Attempts: 2, CancelledBy: "ops", Reason: "timeout", Error: "two\nlines", TriggeredBy: "jo", Key: "k",
 		Holders: []fleet.Holder{{Replica: "b", Token: 6, Attempt: 1, From: at, To: at, Released: true, Next: "a"}},
 		Runs: []fleet.Run{{
-			Attempt: 2, Replica: "a", Token: 7, Started: at, Ended: at.Add(time.Second), End: "failed", Error: "two", Renewals: 3, Margin: time.Second,
+			Attempt: 2, Replica: "a", Token: 7, Started: at, Ended: at.Add(time.Second), End: "failed", Error: "two", Renewals: 3, Margin: time.Second, Margins: []time.Duration{2 * time.Second, time.Second},
 		}},
 		TriggerReason: "to see", CancelReason: "seen",
 	}

@@ -27,10 +27,11 @@ type Run struct {
 	Error string // why it failed: the beginning of the first line
 
 	// Renewals is how often the run's lease was renewed. Margin is the least time that was left to
-	// the deadline when a renewal was answered. Of the last run of a lease that was settled; else
-	// 0.
+	// the deadline when a renewal was answered, and Margins are those at the newest renewals, at most
+	// 8, oldest first. Of the last run of a lease that was settled; else 0.
 	Renewals int
 	Margin   time.Duration
+	Margins  []time.Duration
 }
 
 // runsOf returns the runs of a settled tick, first to last, as far as its note knows them.
@@ -52,7 +53,7 @@ func runsOf(s protocol.Settled, e Entry, note wire.Note) (list []Run) {
 	}
 	last := Run{
 		Attempt: s.Attempt, Replica: s.Holder, Token: s.Token, Started: began, Ended: e.Ended, End: string(s.Outcome), Error: wire.RunError(note.Error),
-		Renewals: note.Renewals, Margin: note.Margin,
+		Renewals: note.Renewals, Margin: note.Margin, Margins: note.Margins,
 	}
 	if !note.Again.IsZero() && began.Equal(e.Started) {
 		last.Started = note.Again

@@ -41,7 +41,8 @@ type Lease struct {
 	last      error
 	listeners []*listener // never changed, only replaced
 	renewals  int
-	least     time.Duration // that was left to the deadline at one of them
+	least     time.Duration   // that was left to the deadline at one of them
+	margins   []time.Duration // that were left at the newest, oldest first: at most maxMargins
 }
 
 // listener is called by one goroutine at a time.
@@ -93,6 +94,17 @@ func (l *Lease) Renewals() (n int, margin time.Duration) {
 	l.renewer.mu.Lock()
 	defer l.renewer.mu.Unlock()
 	return l.renewals, l.least
+}
+
+// maxMargins is how many margins a lease keeps.
+const maxMargins = 8
+
+// Margins returns the times that were left to the deadline when the newest renewals were answered,
+// oldest first: at most 8, each above 0.
+func (l *Lease) Margins() []time.Duration {
+	l.renewer.mu.Lock()
+	defer l.renewer.mu.Unlock()
+	return slices.Clone(l.margins)
 }
 
 // OnRenewal calls f with the new deadline after each renewal until stop is called or the lease

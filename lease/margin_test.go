@@ -55,5 +55,7 @@ func TestRenewalsReportTheLeastMargin(t *testing.T) {
 		defer mu.Unlock()
 		require.Len(t, margins, n)
 		require.Contains(t, margins, least)
+		require.Greater(t, n, 8)
+		require.Equal(t, margins[len(margins)-8:], l.Margins(), "those of the newest")
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -267,6 +268,10 @@ func (k *Renewer) extendLocked(l *Lease, sent, t steady.Instant) (left time.Dura
 		if l.renewals++; l.least == 0 || left < l.least {
 			l.least = left
 		}
+		if len(l.margins) == maxMargins {
+			l.margins = slices.Delete(l.margins, 0, 1)
+		}
+		l.margins = append(l.margins, left)
 		l.deadline.Store(int64(max(l.end(), min(sent.Add(l.grant.TTL-margin(l.grant.TTL)), l.heldUntil))))
 		l.failures, l.last = 0, nil
 		l.renewAt = sent.Add(renewAfter(l.grant.TTL))

@@ -135,5 +135,11 @@ func TestHistoryHasTheLeastMarginOfRenewals(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		require.Equal(t, slow[0].Margin, slices.Min(margins).Truncate(time.Millisecond), "as events say")
+		require.Empty(t, quick[0].Margins)
+		newest := slices.Clone(margins[max(0, len(margins)-8):])
+		for i := range newest {
+			newest[i] = newest[i].Truncate(time.Millisecond)
+		}
+		require.Equal(t, newest, slow[0].Margins, "the newest, in their order")
 	})
 }

@@ -48,7 +48,7 @@ func TestACancelledRunEndsAtOnce(t *testing.T) {
 				require.GreaterOrEqual(t, note.Ended, at(40*time.Second))
 				require.Positive(t, note.Renewals)
 				require.Positive(t, note.Margin)
-				note.Ended, note.Renewals, note.Margin = time.Time{}, 0, 0
+				note.Ended, note.Renewals, note.Margin, note.Margins = time.Time{}, 0, 0, nil
 				require.Equal(t, wire.Note{Started: at(30 * time.Second), By: "ops", Error: "lease: cancelled by ops"}, note)
 				settled, _ := eventsOf[scheduler.RunSettled](f)
 				require.Len(t, settled, 1)

@@ -46,7 +46,7 @@ func TestHistoryShowsStartAndErrorOfARun(t *testing.T) {
 		require.Equal(t, 2*time.Second, note.Ended.Sub(note.Started))
 		require.Positive(t, note.Renewals)
 		require.Positive(t, note.Margin)
-		note.Started, note.Ended, note.Renewals, note.Margin = time.Time{}, time.Time{}, 0, 0
+		note.Started, note.Ended, note.Renewals, note.Margin, note.Margins = time.Time{}, time.Time{}, 0, 0, nil
 		require.Equal(t, wire.Note{}, note, "and nothing else")
 
 		outcome, note = f.noteOf("bad", tick)
@@ -114,7 +114,7 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 		require.Equal(t, wire.Note{Reason: wire.ReasonPaused, Count: 1}, note)
 		outcome, note = f.noteOf("replace", at(20*time.Second))
 		require.Equal(t, wire.Replaced, outcome)
-		note.Renewals, note.Margin = 0, 0
+		note.Renewals, note.Margin, note.Margins = 0, 0, nil
 		require.Equal(t, wire.Note{Started: at(20 * time.Second), Ended: at(30 * time.Second), Error: protocol.ErrReplaced.Error()}, note)
 
 		f.stopAll()

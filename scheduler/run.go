@@ -166,6 +166,7 @@ func (r *run) end(outcome lease.Outcome) error {
 	s := r.c.s
 	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy(), Before: r.before}
 	note.Renewals, note.Margin = r.lease.Renewals()
+	note.Margins = r.lease.Margins()
 	if note.Retried = r.retried.runs; len(note.Retried) > 0 {
 		note.Retried[0].Started = cmp.Or(note.Retried[0].Started, note.Started)
 		note.Again = r.retried.began

@@ -16,6 +16,7 @@ import (
 var others = []string{
 	"sqlitelease", "modernc.org",
 	"pglease", "mysqllease", "sqlstore", "github.com/jackc", "github.com/go-sql-driver",
+	"natslease", "github.com/nats-io",
 	"etcdlease", "casstore", "go.etcd.io", "google.golang.org/grpc",
 }
 

@@ -52,6 +52,10 @@ var layers = map[string]layer{
 		[]string{"./internal/casstore", "./internal/protocol", "./internal/sleep", "./internal/steady", "go.etcd.io/etcd/...", "go.uber.org/zap", "google.golang.org/grpc/..."},
 		"a store knows leases, its servers and nothing of jobs",
 	},
+	"./lease/natslease": {
+		[]string{"./internal/casstore", "./internal/protocol", "./internal/steady", "github.com/nats-io/nats.go/..."},
+		"a store knows leases, its servers and nothing of jobs",
+	},
 	"./internal/sqlstore": {
 		[]string{"./internal/protocol", "./internal/sleep", "./lease/driver"},
 		"what the stores in databases share: it speaks database/sql, and leaves the driver to each of them",
@@ -231,6 +235,8 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/sqlitelease/..."})},
 		"./lease/etcdlease": {store.reason,
 			and(store.except, []string{"./lease/etcdlease"})},
+		"./lease/natslease": {store.reason,
+			and(store.except, []string{"./lease/natslease"})},
 		"./lease/mysqllease": {store.reason,
 			and(store.except, []string{"./lease/mysqllease"})},
 		"./lease/pglease/...": {store.reason,
@@ -255,6 +261,8 @@ var forbidden = func() map[string]ban {
 			and(daemon, tests, []string{"./lease/sqlitelease/..."})},
 		"go.etcd.io/...": {"lease/etcdlease is the package that speaks to etcd",
 			and(daemon, tests, []string{"./lease/etcdlease"})},
+		"github.com/nats-io/...": {"lease/natslease is the package that speaks to NATS",
+			and(daemon, tests, []string{"./lease/natslease"})},
 		"github.com/go-sql-driver/...": {"lease/mysqllease is the package that speaks to MySQL",
 			and(daemon, tests, []string{"./lease/mysqllease"})},
 		"github.com/jackc/...": {"lease/pglease is the package that speaks to PostgreSQL",

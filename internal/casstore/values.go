@@ -100,8 +100,8 @@ func (v *values) divide(ops []driver.Op) []*work {
 		if w == nil {
 			w = &work{values: v, key: itemPrefix + op.Key}
 			w.value, w.seen = v.seen.last(w.key)
-			if op.Change == nil && op.Renew == nil && len(op.Append) == 0 {
-				w.value = nil // it is to be read
+			if op.Change == nil && op.Renew == nil && len(op.Append) == 0 || !v.watch.is() {
+				w.value = nil // it is to be read: what nobody watches may have gone back, to the same revision
 			}
 			byKey[op.Key], works = w, append(works, w)
 		}

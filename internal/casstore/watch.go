@@ -94,6 +94,13 @@ func (v *values) missed() {
 	v.watch.each(func(l *listener) { l.missed() })
 }
 
+// is reports whether changes are seen.
+func (w *watch) is() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.watching
+}
+
 func (w *watch) each(f func(l *listener)) {
 	w.mu.Lock()
 	list := make([]*listener, 0, len(w.listeners))

@@ -204,17 +204,7 @@ func unprivileged(command *exec.Cmd, dir string) error {
 
 // Postgres starts PostgreSQL, for any user that is called test: see PostgresDSN.
 func Postgres(ping func(ctx context.Context, dir string) error) (*Server, error) {
-	return Start(syscall.SIGQUIT,
-		func(dir string) (*exec.Cmd, error) {
-			initdb, err := Find("initdb")
-			return exec.Command(initdb, "-D", filepath.Join(dir, "data"), "-U", "test", "-A", "trust", "-E", "UTF8",
-				"--locale=C", "--no-sync"), err
-		},
-		func(dir string) (*exec.Cmd, error) {
-			binary, err := Find("postgres")
-			return exec.Command(binary, "-D", filepath.Join(dir, "data"), "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off",
-				"-c", "max_connections=100", "-c", "lock_timeout=20s"), err
-		}, ping)
+	return Start(syscall.SIGQUIT, initDB, func(dir string) (*exec.Cmd, error) { return postgres(dir, "listen_addresses=") }, ping)
 }
 
 // PostgresDSN is how pgx reaches the PostgreSQL of a directory.

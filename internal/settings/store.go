@@ -14,8 +14,10 @@ var Servers = map[string]string{
 	"etcds":      "etcds://user:password@host:2379,host2:2379/prefix",
 	"mariadb":    "mariadb://user:password@host:3306/database",
 	"mysql":      "mysql://user:password@host:3306/database",
+	"nats":       "nats://user:password@host:4222,host2:4222/bucket?replicas=3",
 	"postgres":   "postgres://user:password@host:5432/database",
 	"postgresql": "postgresql://user:password@host:5432/database",
+	"tls":        "tls://user:password@host:4222,host2:4222/bucket?replicas=3",
 }
 
 // Server returns the scheme and the URL of a store on a server other than Redis; ok is false for

@@ -22,6 +22,7 @@ type Note struct {
 	// in milliseconds; 0 when there was none.
 	Renewals int
 	Margin   time.Duration
+	Margins  []time.Duration // at the newest renewals, oldest first
 	// Retried are runs by the same holder that failed before, oldest first; the newest that there is
 	// room for. Again is when the last run began, after the first of them had at Started; zero when
 	// none was retried.
@@ -41,7 +42,8 @@ type noteJSON struct {
 	Error   string `json:"error,omitempty"` // of earlier versions; now it follows as it is, so that no escapes lengthen it
 
 	Renewals int       `json:"renewals,omitempty"`
-	Margin   int64     `json:"margin,omitempty"` // ms
+	Margin   int64     `json:"margin,omitempty"`  // ms
+	Margins  []int64   `json:"margins,omitempty"` // ms
 	Retried  []runNote `json:"retried,omitempty"`
 	Again    int64     `json:"again,omitempty"` // ms from Started
 	Before   *runNote  `json:"before,omitempty"`
@@ -60,6 +62,9 @@ func (n Note) Within(most int) string {
 	w := noteJSON{
 		Reason: n.Reason, Count: n.Count, By: n.By, Renewals: n.Renewals, Margin: n.Margin.Milliseconds(), Retried: runNotes(n.Retried),
 	}
+	for _, margin := range n.Margins {
+		w.Margins = append(w.Margins, margin.Milliseconds())
+	}
 	if n.Before != nil {
 		w.Before = new(noteOf(*n.Before))
 	}
@@ -73,6 +78,10 @@ func (n Note) Within(most int) string {
 		}
 	}
 	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
+	if len(text) > most/4 && w.Margins != nil {
+		w.Margins = nil
+		text, _ = json.Marshal(w) //nolint:errchkjson // as before
+	}
 	for len(text) > most/4 && len(w.Retried) > 0 {
 		w.Retried = w.Retried[1:]
 		text, _ = json.Marshal(w) //nolint:errchkjson // as before
@@ -133,6 +142,9 @@ func ParseNote(text string) Note {
 	}
 	n := Note{
 		Reason: r.Reason, Count: r.Count, By: r.By, Error: r.Error, Renewals: r.Renewals, Margin: time.Duration(r.Margin) * time.Millisecond,
+	}
+	for _, margin := range r.Margins {
+		n.Margins = append(n.Margins, time.Duration(margin)*time.Millisecond)
 	}
 	for _, earlier := range r.Retried {
 		n.Retried = append(n.Retried, earlier.run())

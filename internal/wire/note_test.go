@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ func TestANoteIsReadAsItWasWritten(t *testing.T) {
 		{Reason: "misfire", Count: 12},
 		{
 			Started: time.UnixMilli(1000).UTC(), Ended: time.UnixMilli(9000).UTC(), Renewals: 3, Margin: 1500 * time.Millisecond, Again: time.UnixMilli(5000).UTC(),
+			Margins: []time.Duration{9 * time.Second, 1500 * time.Millisecond, 8999 * time.Millisecond},
 			Retried: []wire.Run{
 				{Attempt: 1, Started: time.UnixMilli(1000).UTC(), Ended: time.UnixMilli(2000).UTC(), End: wire.RunRetried, Error: "exit status 1"},
 				{Attempt: 2, Started: time.UnixMilli(3000).UTC(), Ended: time.UnixMilli(3000).UTC(), End: wire.RunRetried},
@@ -83,7 +85,7 @@ func TestNoteStaysWithinAHistorysShare(t *testing.T) {
 		most := rapid.IntRange(128, protocol.MaxNote).Draw(t, "most")
 		n := wire.Note{
 			Started: time.UnixMilli(1795175158387).UTC(), Ended: time.UnixMilli(1795175158400).UTC(), Error: rapid.String().Draw(t, "error"),
-			Reason: rapid.StringMatching("[a-z_]{0,20}").Draw(t, "reason"), By: rapid.StringMatching("[a-z]{0,128}").Draw(t, "by"), Renewals: 1 << 30, Margin: 1 << 50,
+			Reason: rapid.StringMatching("[a-z_]{0,20}").Draw(t, "reason"), By: rapid.StringMatching("[a-z]{0,128}").Draw(t, "by"), Renewals: 1 << 30, Margin: 1 << 50, Margins: slices.Repeat([]time.Duration{1 << 50}, 8),
 			Again: time.UnixMilli(1795175158395).UTC(), Before: &wire.Run{Attempt: 3, Replica: rapid.StringMatching("[a-z]{1,128}").Draw(t, "replica"), Token: 1<<53 - 1},
 		}
 		for i := range rapid.IntRange(0, 9).Draw(t, "retried") {

@@ -182,6 +182,7 @@ var texts = map[string]text{
 	"tick.margin":           {"Least lease left", "续约时最少剩余"},
 	"tick.renewals":         {"%d renewals", "续约 %d 次"},
 	"tick.renewals.one":     {"%d renewal", "续约 %d 次"},
+	"tick.margins":          {"the newest:", "最近："},
 	"tick.token":            {"Token", "令牌"},
 	"tick.noattempt":        {"Nobody ran it.", "没有副本运行过它。"},
 	"tick.output":           {"Last lines of its output", "输出的最后几行"},

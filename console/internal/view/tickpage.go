@@ -37,19 +37,20 @@ type TickPage struct {
 
 // Attempt is a run of a tick.
 type Attempt struct {
-	Number   int    `json:"attempt"` // from 1
-	Replica  string `json:"replica"`
-	Token    int64  `json:"token"`
-	Granted  Time   `json:"granted"`
-	Started  Time   `json:"started"` // none where it is not known
-	Ended    Time   `json:"ended"`   // none while it runs
-	Took     Millis `json:"took_ms"`
-	End      string `json:"end"`       // an outcome, or as fleet.Run says: retried, released, expired, running, free
-	Retries  int    `json:"retries"`   // runs between the one before and this one, of which nothing is kept
-	NextBy   string `json:"next_by"`   // who took it over
-	Margin   Millis `json:"margin_ms"` // the least that was left to the lease's deadline at a renewal; of the last run of a lease
-	Renewals int    `json:"renewals"`  // of that lease
-	Error    string `json:"error"`     // its first line
+	Number   int      `json:"attempt"` // from 1
+	Replica  string   `json:"replica"`
+	Token    int64    `json:"token"`
+	Granted  Time     `json:"granted"`
+	Started  Time     `json:"started"` // none where it is not known
+	Ended    Time     `json:"ended"`   // none while it runs
+	Took     Millis   `json:"took_ms"`
+	End      string   `json:"end"`        // an outcome, or as fleet.Run says: retried, released, expired, running, free
+	Retries  int      `json:"retries"`    // runs between the one before and this one, of which nothing is kept
+	NextBy   string   `json:"next_by"`    // who took it over
+	Margin   Millis   `json:"margin_ms"`  // the least that was left to the lease's deadline at a renewal; of the last run of a lease
+	Renewals int      `json:"renewals"`   // of that lease
+	Margins  []Millis `json:"margins_ms"` // what was left at the newest renewals, oldest first
+	Error    string   `json:"error"`      // its first line
 }
 
 // WhyPage explains the fate of a tick: who asked, what each was answered, which policy decided, and what would
@@ -123,6 +124,10 @@ func attempts(e fleet.Entry) []Attempt {
 		a := Attempt{
 			Number: r.Attempt, Replica: r.Replica, Token: r.Token, Granted: Time{granted(r)}, Started: Time{r.Started}, Ended: Time{r.Ended}, End: r.End,
 			Retries: max(0, r.Attempt-number-1), Margin: Millis(r.Margin), Renewals: r.Renewals, Error: r.Error,
+		}
+		a.Margins = []Millis{}
+		for _, margin := range r.Margins {
+			a.Margins = append(a.Margins, Millis(margin))
 		}
 		if !r.Ended.IsZero() {
 			a.Took = since(r.Started, r.Ended)

@@ -8,6 +8,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/lease/etcdlease"
 	"github.com/solotick/solotick/lease/mysqllease"
+	"github.com/solotick/solotick/lease/natslease"
 	"github.com/solotick/solotick/lease/pglease"
 )
 
@@ -27,6 +28,8 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 		found = append(found, checkEtcd(ctx, store)...)
 	case *mysqllease.Store:
 		found = append(found, checkMySQL(ctx, store)...)
+	case *natslease.Store:
+		found = append(found, checkNATS(ctx, store)...)
 	case *pglease.Store:
 		found = append(found, checkPostgreSQL(ctx, store)...)
 	}

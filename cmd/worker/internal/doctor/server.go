@@ -83,16 +83,25 @@ func (srv *server) reachable(ctx context.Context, addr string) Finding {
 // readInfo reads the fields of INFO, which most checks need.
 func (srv *server) readInfo(ctx context.Context) {
 	var text string
-	srv.info = map[string]string{}
-	if text, srv.infoErr = srv.client.Info(ctx).Result(); srv.infoErr != nil {
+	text, srv.infoErr = srv.client.Info(ctx).Result()
+	srv.info = fieldsOf(text)
+	if srv.infoErr != nil {
 		srv.readHello(ctx)
-		return
 	}
+}
+
+// fieldsOf reads the reply of INFO.
+func fieldsOf(text string) map[string]string {
+	fields := map[string]string{}
 	for line := range strings.Lines(text) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			srv.info[key] = value
+			fields[key] = value
 		}
 	}
+	if mode, ok := fields["server_mode"]; ok { // Valkey's name
+		fields["redis_mode"] = mode
+	}
+	return fields
 }
 
 // readHello reads version, mode and role. Every user may call HELLO.

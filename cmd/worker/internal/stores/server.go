@@ -10,6 +10,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/etcdlease"
 	"github.com/solotick/solotick/lease/mysqllease"
+	"github.com/solotick/solotick/lease/natslease"
 	"github.com/solotick/solotick/lease/pglease"
 )
 
@@ -26,8 +27,10 @@ var servers = map[string]func(url, namespace string, timeout time.Duration) (ser
 	"etcds":      openEtcd,
 	"mariadb":    openMySQL,
 	"mysql":      openMySQL,
+	"nats":       openNATS,
 	"postgres":   openPostgreSQL,
 	"postgresql": openPostgreSQL,
+	"tls":        openNATS,
 }
 
 func openEtcd(url, namespace string, timeout time.Duration) (server, error) {
@@ -36,6 +39,10 @@ func openEtcd(url, namespace string, timeout time.Duration) (server, error) {
 
 func openMySQL(url, namespace string, timeout time.Duration) (server, error) {
 	return mysqllease.Open(url, namespace, mysqllease.WithTimeout(timeout))
+}
+
+func openNATS(url, namespace string, timeout time.Duration) (server, error) {
+	return natslease.Open(url, namespace, natslease.WithTimeout(timeout))
 }
 
 func openPostgreSQL(url, namespace string, timeout time.Duration) (server, error) {

@@ -1,0 +1,9 @@
+package natslease
+
+import "time"
+
+// Step moves the clock of the servers, as this store sees it.
+func (s *Store) Step(d time.Duration) { s.medium.step.Add(int64(d)) }
+
+// ShortenMarkers has messages that a key was removed kept for a second.
+func ShortenMarkers() { markerLife = time.Second }
