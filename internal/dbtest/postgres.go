@@ -14,6 +14,41 @@ import (
 	"github.com/solotick/solotick/internal/skewtest"
 )
 
+// Postgres starts PostgreSQL with further settings, and a clock that can be set, for any user that
+// is called test, on the socket and on 127.0.0.1: see PostgresDSN. It is killed and frozen with the
+// processes of its connections.
+func Postgres(ping func(ctx context.Context, dir string) error, settings ...string) (*Server, error) {
+	return PostgresFrom(initDB, ping, settings...)
+}
+
+// PostgresFrom is Postgres with data that setup makes in the directory data.
+func PostgresFrom(setup Program, ping func(ctx context.Context, dir string) error, settings ...string) (*Server, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{quit: syscall.SIGQUIT, Addr: addr, ping: ping, tree: true}
+	_, port, _ := net.SplitHostPort(addr)
+	return s, s.start(setup, func(dir string) (*exec.Cmd, error) {
+		return postgres(dir, append([]string{"listen_addresses=127.0.0.1", "port=" + port}, settings...)...)
+	}, func(dir string) (err error) {
+		s.clock, err = skewtest.NewClock(dir)
+		return err
+	})
+}
+
+// PostgresDSN is how pgx reaches the PostgreSQL of a directory.
+func PostgresDSN(dir string) string {
+	port := "5432"
+	sockets, _ := filepath.Glob(filepath.Join(dir, ".s.PGSQL.*"))
+	for _, s := range sockets {
+		if !strings.HasSuffix(s, ".lock") {
+			port = filepath.Ext(s)[1:]
+		}
+	}
+	return "host=" + dir + " port=" + port + " user=test dbname=postgres sslmode=disable"
+}
+
 // PostgresOnTCP starts PostgreSQL at an address of its own, with a clock that can be set. What was
 // committed survives the server's death, but not the machine's. The user test has all rights.
 func PostgresOnTCP(ping func(ctx context.Context, addr string) error) (*Server, error) {
@@ -59,4 +94,19 @@ func (s *Server) Children() (pids []int, err error) {
 		pids = append(pids, n)
 	}
 	return pids, err
+}
+
+// children are the processes that share the fate of the server.
+func (s *Server) children() []int {
+	if !s.tree {
+		return nil
+	}
+	pids, _ := s.Children() // elsewhere than on Linux they end, or go on, by themselves
+	return pids
+}
+
+func signal(pids []int, sig syscall.Signal) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, sig)
+	}
 }
