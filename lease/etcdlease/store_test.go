@@ -35,7 +35,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 		return s
 	},
 		leasetest.Within(func(t *testing.T, f func(*testing.T)) { t.Parallel(); f(t) }),
-		leasetest.WithTTL(50*time.Millisecond),
+		leasetest.WithTTL(250*time.Millisecond),
 		leasetest.WithForget(func(t *testing.T, s lease.Store) {
 			name, _ := prefixes.Load(s)
 			_, err := admin.Delete(t.Context(), name.(string)+"/", clientv3.WithPrefix())
