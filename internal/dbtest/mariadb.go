@@ -16,7 +16,8 @@ import (
 
 // MariaDB starts MariaDB with its own tables, further arguments, and a clock that can be set. The
 // user root has all rights and no password, on the socket and on 127.0.0.1. A commit survives the
-// server's death, but not the machine's.
+// server's death, but not the machine's. With [MariaDBNoSync] among args not even that may be
+// trusted: a server that is killed may not start again.
 func MariaDB(ping func(ctx context.Context, dir string) error, args ...string) (*Server, error) {
 	s := &Server{quit: syscall.SIGKILL, ping: ping}
 	addr, err := freeAddr()
@@ -33,7 +34,7 @@ func MariaDB(ping func(ctx context.Context, dir string) error, args ...string) (
 	command := func(dir string) (*exec.Cmd, error) {
 		binary, err := Find("mariadbd")
 		return exec.Command(binary, append(append(mariadbArgs(dir), "--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"),
-			"--bind-address=127.0.0.1", "--port="+port, "--skip-name-resolve", "--max-connections=300", "--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync", "--sync-frm=0"), args...)...), err
+			"--bind-address=127.0.0.1", "--port="+port, "--skip-name-resolve", "--max-connections=300", "--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=fsync"), args...)...), err
 	}
 	return s, s.start(setup, command, func(dir string) error {
 		s.clock, err = skewtest.NewClock(dir)
@@ -59,6 +60,10 @@ var mariadbTemplate = sync.OnceValues(func() (*Server, error) {
 func mariadbArgs(dir string) []string {
 	return []string{"--no-defaults", "--datadir=" + dir, "--tmpdir=" + dir, "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"}
 }
+
+// MariaDBNoSync is an argument of a server that is not killed before its test is over: it never
+// waits for the disk.
+const MariaDBNoSync = "--innodb-flush-method=nosync"
 
 // MariaDBSocket is where a client reaches the MariaDB of a directory.
 func MariaDBSocket(dir string) string { return filepath.Join(dir, "s") }

@@ -50,6 +50,7 @@ type Server struct {
 	process *proctest.Process
 	quit    syscall.Signal
 	clock   *skewtest.Clock
+	tree    bool // its children are processes that share its fate
 }
 
 var running struct {
@@ -125,13 +126,26 @@ func (s *Server) setUp(setup Program, prepare func(dir string) error) (err error
 }
 
 // Kill kills the server, frozen or not, and returns when it is gone.
-func (s *Server) Kill() { s.process.Kill() }
+func (s *Server) Kill() {
+	children := s.children()
+	s.process.Kill()
+	signal(children, syscall.SIGKILL)
+}
 
 // Freeze stops the server, as SIGSTOP does, and returns when it stands still.
-func (s *Server) Freeze() error { return s.process.Freeze() }
+func (s *Server) Freeze() error {
+	if err := s.process.Freeze(); err != nil {
+		return err
+	}
+	signal(s.children(), syscall.SIGSTOP)
+	return nil
+}
 
 // Thaw lets a frozen server go on.
-func (s *Server) Thaw() error { return s.process.Thaw() }
+func (s *Server) Thaw() error {
+	signal(s.children(), syscall.SIGCONT)
+	return s.process.Thaw()
+}
 
 // SetClock puts the server's wall clock so far ahead of the machine's, from now on and over
 // restarts.
@@ -200,24 +214,4 @@ func unprivileged(command *exec.Cmd, dir string) error {
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	return os.Chown(dir, int(uid), int(gid))
-}
-
-// Postgres starts PostgreSQL, for any user that is called test: see PostgresDSN.
-func Postgres(ping func(ctx context.Context, dir string) error) (*Server, error) {
-	return Start(syscall.SIGQUIT,
-		func(dir string) (*exec.Cmd, error) {
-			initdb, err := Find("initdb")
-			return exec.Command(initdb, "-D", filepath.Join(dir, "data"), "-U", "test", "-A", "trust", "-E", "UTF8",
-				"--locale=C", "--no-sync"), err
-		},
-		func(dir string) (*exec.Cmd, error) {
-			binary, err := Find("postgres")
-			return exec.Command(binary, "-D", filepath.Join(dir, "data"), "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off",
-				"-c", "max_connections=100", "-c", "lock_timeout=20s"), err
-		}, ping)
-}
-
-// PostgresDSN is how pgx reaches the PostgreSQL of a directory.
-func PostgresDSN(dir string) string {
-	return "host=" + dir + " user=test dbname=postgres sslmode=disable"
 }

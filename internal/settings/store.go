@@ -11,7 +11,7 @@ type Store struct {
 // Servers are examples of the URLs of stores on servers other than Redis, by their scheme.
 var Servers = map[string]string{
 	"etcd":       "etcd://user:password@host:2379,host2:2379/prefix",
-	"etcds":      "etcds://user:password@host:2379,host2:2379/prefix?ca_file=/etc/ssl/etcd.pem",
+	"etcds":      "etcds://user:password@host:2379,host2:2379/prefix",
 	"mariadb":    "mariadb://user:password@host:3306/database",
 	"mysql":      "mysql://user:password@host:3306/database",
 	"nats":       "nats://user:password@host:4222,host2:4222/bucket?replicas=3",

@@ -166,7 +166,7 @@ func (db *database) sweep() {
 			return err
 		}
 		var newest int64
-		if _, err := db.one(ctx, db.DB, "SELECT coalesce(max(seq), 0) FROM solotick_notice", nil, &newest); err != nil {
+		if _, err := db.one(ctx, db.DB, "SELECT coalesce(max(seq), 0) FROM solotick_notice", &newest); err != nil {
 			return err
 		}
 		if _, err := db.exec(ctx, db.DB, "DELETE FROM solotick_notice WHERE seq <= ?", newest-mostNotices); err != nil {

@@ -123,7 +123,7 @@ func (db *database) follow(ctx context.Context, kind string, missed func(), rece
 // whether some may have been missed.
 func (db *database) noticesAfter(ctx context.Context, kind string, s *seen) (list [][]byte, next *seen, lost bool, err error) {
 	var oldest, newest int64
-	if _, err := db.one(ctx, db.DB, "SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM solotick_notice", nil, &oldest, &newest); err != nil {
+	if _, err := db.one(ctx, db.DB, "SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM solotick_notice", &oldest, &newest); err != nil {
 		return nil, s, false, err
 	}
 	next = &seen{newest: newest, numbers: map[int64]bool{}}

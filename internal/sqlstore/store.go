@@ -119,8 +119,8 @@ func (db *database) exec(ctx context.Context, q querier, query string, args ...a
 }
 
 // one reads one row into the pointers of to, and reports whether there is one.
-func (db *database) one(ctx context.Context, q querier, query string, args []any, to ...any) (found bool, err error) {
-	err = db.each(ctx, q, query, args, to, func() error { found = true; return nil })
+func (db *database) one(ctx context.Context, q querier, query string, to ...any) (found bool, err error) {
+	err = db.each(ctx, q, query, nil, to, func() error { found = true; return nil })
 	return found, err
 }
 

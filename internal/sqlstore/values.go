@@ -143,7 +143,7 @@ func (db *database) rows(ctx context.Context, q querier, ops []driver.Op, lock b
 		return nil
 	})
 	if err == nil && lock {
-		_, err = db.one(ctx, q, "SELECT "+db.Now, nil, &at)
+		_, err = db.one(ctx, q, "SELECT "+db.Now, &at)
 	}
 	return rows, time.UnixMicro(at).UTC(), err
 }
@@ -220,7 +220,7 @@ func (db *database) decide(ctx context.Context, tx *sql.Tx, r *row, op driver.Op
 	if c := op.Change; c != nil && r.Value.Version.Stamp == 0 && c.Data != nil {
 		made := *c
 		floor := int64(0)
-		if _, err := db.one(ctx, tx, "SELECT floor FROM solotick_store WHERE one = 1", nil, &floor); err != nil {
+		if _, err := db.one(ctx, tx, "SELECT floor FROM solotick_store WHERE one = 1", &floor); err != nil {
 			return driver.Result{}, nil, err
 		}
 		made.MinStamp = max(c.MinStamp, floor+1, r.stamp+1)
@@ -364,7 +364,7 @@ func (db *database) Scan(ctx context.Context, prefix, cursor string, count int) 
 func (db *database) Time(ctx context.Context) (now, since time.Time, err error) {
 	var clock, began int64
 	err = db.call(ctx, func(ctx context.Context) error {
-		found, err := db.one(ctx, db.DB, "SELECT since, "+db.Now+" FROM solotick_store WHERE one = 1", nil, &began, &clock)
+		found, err := db.one(ctx, db.DB, "SELECT since, "+db.Now+" FROM solotick_store WHERE one = 1", &began, &clock)
 		if err == nil && !found {
 			err = errEmptied
 		}

@@ -2,7 +2,6 @@ package etcdlease_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -285,7 +284,7 @@ func TestFullServerIsNamedAndWorksAgain(t *testing.T) {
 	require.Error(t, err)
 	_, err = s.Claim(t.Context(), of(100, "a", long))
 	require.Error(t, err)
-	require.False(t, errors.Is(err, protocol.ErrPermanent))
+	require.NotErrorIs(t, err, protocol.ErrPermanent)
 	require.Contains(t, s.Hint(err), "make room")
 	facts, err := s.Facts(t.Context())
 	require.NoError(t, err)

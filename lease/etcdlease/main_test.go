@@ -1,6 +1,7 @@
 package etcdlease_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -24,6 +25,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait more than they compute
+		panic(err)
 	}
 	code := m.Run()
 	if shared.server != nil {

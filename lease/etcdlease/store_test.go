@@ -1,6 +1,7 @@
 package etcdlease_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -20,17 +21,24 @@ func TestValuesKeepTheContract(t *testing.T) {
 	drivertest.Run(t, func(t *testing.T) driver.Store { return open(t, config).Values() })
 }
 
+// The cases share the server, each with a prefix of its own.
 func TestStoreKeepsTheContract(t *testing.T) {
-	t.Parallel()
 	config := configOf(server(t))
-	name := prefix()
-	s := open(t, config, etcdlease.WithPrefix(name))
 	admin, err := clientv3.New(config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, admin.Close()) })
-	leasetest.Run(t, func(*testing.T) lease.Store { return s },
-		leasetest.WithForget(func(t *testing.T, _ lease.Store) {
-			_, err := admin.Delete(t.Context(), name+"/", clientv3.WithPrefix())
+	var prefixes sync.Map
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		name := prefix()
+		s := open(t, config, etcdlease.WithPrefix(name))
+		prefixes.Store(s, name)
+		return s
+	},
+		leasetest.Within(func(t *testing.T, f func(*testing.T)) { t.Parallel(); f(t) }),
+		leasetest.WithTTL(50*time.Millisecond),
+		leasetest.WithForget(func(t *testing.T, s lease.Store) {
+			name, _ := prefixes.Load(s)
+			_, err := admin.Delete(t.Context(), name.(string)+"/", clientv3.WithPrefix())
 			require.NoError(t, err)
 		}),
 		leasetest.WithClockStep(func(_ *testing.T, s lease.Store, d time.Duration) { s.(*etcdlease.Store).Step(d) }))
@@ -56,12 +64,13 @@ func TestUnusableSettingsAreRefusedTogether(t *testing.T) {
 }
 
 func TestURLNamesMembersUserAndPrefix(t *testing.T) {
-	c, prefix, err := etcdlease.Parse("etcd://u:p%2Fw@h,[::1],i:4/a/b/")
+	c, prefix, err := etcdlease.Parse("etcd://u:p%2Fw@h,i:4/a/b/")
 	require.NoError(t, err)
-	require.Equal(t, []string{"h:2379", "[::1]:2379", "i:4"}, c.Endpoints)
+	require.Equal(t, []string{"h:2379", "i:4"}, c.Endpoints)
 	require.Equal(t, []string{"u", "p/w", "a/b"}, []string{c.Username, c.Password, prefix})
-	c, _, err = etcdlease.Parse("etcds://h")
+	c, _, err = etcdlease.Parse("etcds://[::1]")
 	require.NoError(t, err)
+	require.Equal(t, []string{"[::1]:2379"}, c.Endpoints)
 	require.NotNil(t, c.TLS)
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/dbtest"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/lease/mysqllease"
@@ -164,9 +163,7 @@ func TestUnreadableLeasesConcernTheirKeyOnly(t *testing.T) {
 
 func TestFullDiskLosesNothing(t *testing.T) {
 	t.Parallel()
-	server, err := dbtest.MariaDB(answers, "--innodb-data-file-path=ibdata1:12M", "--innodb-file-per-table=0")
-	require.NoError(t, err)
-	t.Cleanup(server.Kill)
+	server := own(t, "--innodb-data-file-path=ibdata1:12M", "--innodb-file-per-table=0")
 	s := open(t, databaseOn(t, server))
 	v := changed(t, s, "job", driver.Version{}, "kept")
 	var res driver.Result

@@ -38,12 +38,12 @@ func answers(ctx context.Context, dir string) error {
 }
 
 // shared is a server that no test harms.
-var shared = sync.OnceValues(func() (*dbtest.Server, error) { return dbtest.MariaDB(answers) })
+var shared = sync.OnceValues(func() (*dbtest.Server, error) { return dbtest.MariaDB(answers, dbtest.MariaDBNoSync) })
 
 // own starts a server that a test may harm.
-func own(t testing.TB) *dbtest.Server {
+func own(t testing.TB, args ...string) *dbtest.Server {
 	t.Helper()
-	s, err := dbtest.MariaDB(answers)
+	s, err := dbtest.MariaDB(answers, args...)
 	require.NoError(t, err)
 	t.Cleanup(s.Kill)
 	return s

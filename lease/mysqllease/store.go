@@ -87,7 +87,7 @@ func New(config *mysql.Config, namespace string, opts ...Option) (*Store, error)
 // connections returns a pool, which has not connected yet, and the place that it leads to.
 func connections(config *mysql.Config, timeout time.Duration) (db *sql.DB, place string, err error) {
 	c := config.Clone()
-	c.ClientFoundRows, c.InterpolateParams, c.MultiStatements, c.RejectReadOnly = true, true, false, false
+	c.ClientFoundRows, c.InterpolateParams, c.MultiStatements, c.RejectReadOnly = true, true, true, false
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = timeout, timeout, timeout
 	c.Logger = &mysql.NopLogger{} // callers get the errors
 	if c.Params == nil {
@@ -97,11 +97,11 @@ func connections(config *mysql.Config, timeout time.Duration) (db *sql.DB, place
 	maps.Copy(c.Params, map[string]string{
 		"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES'", "wait_timeout": held, "innodb_lock_wait_timeout": "1", "autocommit": "1",
 	})
-	connector, err := mysql.NewConnector(c)
+	made, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, "", errors.New("mysqllease: config: go-sql-driver cannot use it") // the cause may show a password
 	}
-	db = sql.OpenDB(connector)
+	db = sql.OpenDB(connector{made})
 	db.SetMaxOpenConns(8)
 	db.SetMaxIdleConns(8)
 	db.SetConnMaxIdleTime(Held / 2)         // before the server closes it

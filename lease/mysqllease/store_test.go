@@ -32,7 +32,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	const atOnce = 2
 	free := make(chan *site, atOnce)
 	for range atOnce {
-		server := own(t)
+		server := own(t, dbtest.MariaDBNoSync)
 		url := databaseOn(t, server)
 		free <- &site{Store: open(t, url), server: server, url: url}
 	}

@@ -70,6 +70,8 @@ func advice(err error) (hint string, permanent bool) {
 		return "upgrade PostgreSQL to 13 or later", true
 	case err != nil && strings.Contains(err.Error(), "read only connection"):
 		return "the server is a standby, or read-only: " + primary, false
+	case err != nil && strings.Contains(err.Error(), "tls error"):
+		return "check sslmode and sslrootcert in the URL: TLS with the server fails", false
 	case dns:
 		return "check the host in the URL", false
 	case connect, errors.Is(err, context.DeadlineExceeded), network:

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -58,18 +59,19 @@ func (s *Store) pooled(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	mine := "probe-" + rand.Text()
-	arrived, ended := make(chan struct{}, 1), make(chan error, 1)
-	go func() {
-		ended <- listen(ctx, s.db, func(payload string) {
+	arrived := make(chan struct{}, 1)
+	var listens sync.WaitGroup
+	listens.Go(func() {
+		_ = listen(ctx, s.db, func(payload string) {
 			if payload == mine {
 				select {
 				case arrived <- struct{}{}:
 				default:
 				}
 			}
-		})
-	}()
-	defer func() { cancel(); <-ended }()
+		}) // what fails is that nothing arrives
+	})
+	defer func() { cancel(); listens.Wait() }()
 	for range 10 {
 		if _, err := s.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", channel, mine); err != nil {
 			return false, err

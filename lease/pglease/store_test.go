@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,22 +21,17 @@ import (
 	"github.com/solotick/solotick/lease/pglease"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	dbtest.StopAll()
-	os.Exit(code)
-}
+// server is one that no test disturbs.
+var server = sync.OnceValues(func() (*dbtest.Server, error) { return dbtest.Postgres(answers) })
 
-var server = sync.OnceValues(func() (*dbtest.Server, error) {
-	return dbtest.Postgres(func(ctx context.Context, dir string) error {
-		db, err := sql.Open("pgx", dbtest.PostgresDSN(dir))
-		if err != nil {
-			return err
-		}
-		defer func() { _ = db.Close() }()
-		return db.PingContext(ctx)
-	})
-})
+func answers(ctx context.Context, dir string) error {
+	db, err := sql.Open("pgx", dbtest.PostgresDSN(dir))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	return db.PingContext(ctx)
+}
 
 var schemas atomic.Int64
 

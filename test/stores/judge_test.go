@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/solotest"
 )
 
-// finding is what became of a promise after a fault.
+// finding says what became of a promise after a fault.
 type finding struct {
 	Kept   bool   `json:"kept"`
 	Later  int    `json:"later,omitempty"`  // by so many TTLs, of a promise about time
@@ -63,7 +63,7 @@ func (st *stage) resumed() string {
 	return ""
 }
 
-// forgotten looks in the history for what was settled before the fault.
+// forgotten looks in the history for the run that was settled before the fault.
 func (st *stage) forgotten() string {
 	if !st.settled("key")[st.triggered.UnixMilli()] {
 		return "the history is gone"

@@ -102,6 +102,7 @@ var redisPlain = kit{
 			},
 			restore: func() {
 				s.Kill()
+				time.Sleep(outage)
 				require.NoError(t, os.Rename(backup, dump))
 				s.Restart()
 				require.NoError(t, os.Remove(dump))

@@ -17,8 +17,8 @@ type kit struct {
 	open func(addrs []string, namespace string) (lease.Store, error)
 }
 
-// server is what the suite does to the server of a store, or to one of its servers. What the kit
-// says cannot be done is nil.
+// server lists what the suite does to the server of a store, or to one of its servers. What the
+// kit says cannot be done is nil.
 type server struct {
 	addrs []string // host:port, before which each replica has a proxy; or a path
 
@@ -34,5 +34,5 @@ type server struct {
 // kits are the stores of the table, in the order of its columns.
 var kits = []kit{
 	memory, sqliteFile, redisPlain, redisDurable, failingOver("Redis with a replica"),
-	failingOver("Redis, wait_replicas: 1", redislease.WithReplicas(1)), redisQuorum,
+	failingOver("Redis, wait_replicas: 1", redislease.WithReplicas(1)), redisQuorum, postgreSQL, mariaDB,
 }

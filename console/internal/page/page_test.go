@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -178,4 +179,19 @@ func TestEachOutcomeHasShapeOfItsOwn(t *testing.T) {
 	for word, shape := range shapes {
 		assert.Contains(t, string(sprite), `id="s-`+shape+`"`, word)
 	}
+}
+
+func TestEachEmptyPartOfALaneOpensWhy(t *testing.T) {
+	at := func(minutes int) view.Time {
+		return view.Time{Time: now.Truncate(time.Hour).Add(time.Duration(minutes) * time.Minute)}
+	}
+	row := view.TimelineRow{Job: "sync", Items: []view.Item{
+		{Kind: view.ItemRun, Outcome: "succeeded", From: at(2), To: at(11), Tick: at(2)},
+		{Kind: view.ItemGap, From: at(31), To: at(31), Tick: at(31)},
+	}}
+	shown := view.TimelinePage{From: at(0), To: at(60), Rows: []view.TimelineRow{row}}
+	page := rendered(t, Context{Path: "/timeline", Query: url.Values{}, Now: now}, shown)
+	require.Equal(t, cells-4, strings.Count(page, `class="empty"`), "of five minutes each")
+	require.Contains(t, page, url.QueryEscape(at(15).Add(150*time.Second).Format(time.RFC3339)))
+	require.NotContains(t, page, url.QueryEscape(at(30).Add(150*time.Second).Format(time.RFC3339)))
 }

@@ -61,6 +61,7 @@ func (f *frame) lane(s scale, ground string, row *view.TimelineRow, changes []vi
 			d.add(`<line class="shift-line" x1="%.2f%%" x2="%.2f%%" y1="0" y2="%d"><title>%s</title></line>`, x, x, laneHeight, escaped(f.ClockChange(change)))
 		}
 	}
+	f.emptyCells(&d, s, row)
 	counts := map[string]int{}
 	for i := range row.Items {
 		f.item(&d, s, row, &row.Items[i])
@@ -72,6 +73,28 @@ func (f *frame) lane(s scale, ground string, row *view.TimelineRow, changes []vi
 		}
 	}
 	return d.done("lane", row.Job+": "+f.counted(counts), laneHeight)
+}
+
+// cells is of how many parts a lane is for what has no mark.
+const cells = 12
+
+// emptyCells makes each part of a lane without a mark a link to why there is none.
+func (f *frame) emptyCells(d *drawing, s scale, row *view.TimelineRow) {
+	const width = 100.0 / cells
+	var marked [cells]bool
+	for i := range row.Items {
+		from, length := s.span(row.Items[i].From.Time, row.Items[i].To.Time)
+		for cell := max(0, int(from/width)); cell < cells && float64(cell)*width <= from+length; cell++ {
+			marked[cell] = true
+		}
+	}
+	for cell := range cells {
+		if !marked[cell] {
+			at := s.from.Add(s.to.Sub(s.from) * time.Duration(2*cell+1) / (2 * cells)).Truncate(time.Second)
+			d.add(`<a href="%s" tabindex="-1"><title>%s</title><rect class="empty" x="%.2f%%" width="%.2f%%" height="%d"/></a>`,
+				escaped(f.Why(row.Job, at)), escaped(f.T("timeline.none")), float64(cell)*width, width, laneHeight)
+		}
+	}
 }
 
 // item draws one item, which is a link to why.
