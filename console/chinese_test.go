@@ -170,6 +170,14 @@ func TestNoPageInChineseHasAnEnglishSentence(t *testing.T) {
 				paths = append(paths, link[1])
 			}
 		}
+		for _, path := range []string{
+			"/nothing", "/jobs/nothing", "/jobs/broken?limit=0", "/?sort=colour&x=y", "/timeline?span=1s", "/?zone=Mars", "/jobs/-x",
+			"/jobs/broken/cancel", "/jobs/leads/cancel", "/locks/release?name=a&token=7", "/actions/pause?q=nothing",
+		} {
+			for _, english := range englishIn(text(t, s.get(path, header("Accept-Language", "zh-CN"), header("Accept", "text/html")))) {
+				found[english] = path
+			}
+		}
 		require.Empty(t, found)
 		require.Subset(t, slices.Collect(maps.Keys(verdicts)), []string{
 			"succeeded", "failed", "skipped", "missed", "replaced", "cancelled", "running", "planned",

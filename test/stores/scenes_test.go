@@ -41,7 +41,7 @@ const (
 	stopped      = "replica stopped"
 	killed       = "replica killed"
 	frozen       = "replica frozen"
-	allKilled    = "all replicas killed"
+	allKilled    = "all replicas killed, back after 1.5 s"
 	cutOff       = "replica cut off"
 	serverFrozen = "server frozen for 3 s"
 	serverKilled = "server killed, back after 3 s"
@@ -96,10 +96,13 @@ var scenes = []scene{
 			st.fleet.Heal()
 		},
 	}, {
-		fault: allKilled, promises: always, long: time.Minute,
+		fault: allKilled, promises: append([]string{takenOver}, always...), long: time.Minute,
 		do: func(st *stage) {
 			st.killAll()
+			st.failed = time.Now()
+			time.Sleep(3 * ttl / 4)
 			st.fleet.Start(replicas...)
+			st.took(takenOver, st.next().Began.Sub(st.failed), ttl)
 		},
 	}, {
 		fault: serverFrozen, promises: always, long: 5 * time.Second, ofServer: true,

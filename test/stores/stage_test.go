@@ -139,12 +139,12 @@ func (st *stage) last() {
 // first is the run that the fault interrupts.
 func (st *stage) first() solotest.Execution { return st.fleet.Runs("long")[0] }
 
-// next waits until another replica has taken the long run over.
+// next waits until a replica has taken the long run over.
 func (st *stage) next() (run solotest.Execution) {
 	st.t.Helper()
 	taken := st.until(func() bool {
 		for _, run = range st.fleet.Runs("long") {
-			if run.Attempt == 2 && run.Replica != st.victim {
+			if run.Attempt == 2 {
 				return true
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -82,7 +81,7 @@ func (f finding) String() string {
 	case !f.Kept:
 		return "no: " + f.Reason
 	case f.Later > 0:
-		return fmt.Sprintf("up to %s later", time.Duration(f.Later)*ttl)
+		return fmt.Sprintf("up to %d s later", f.Later*int(ttl.Seconds()))
 	}
 	return "yes"
 }

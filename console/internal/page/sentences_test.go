@@ -25,7 +25,10 @@ var (
 )
 
 // spoken returns the formats of the sentences in a folder of Go files.
-func spoken(t *testing.T, folder string) (formats []string) {
+func spoken(t *testing.T, folder string) []string { return spokenBy(t, folder, makers) }
+
+// spokenBy returns the formats that are given to some functions.
+func spokenBy(t *testing.T, folder string, makers []string) (formats []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	require.NoError(t, err)

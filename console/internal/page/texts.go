@@ -3,9 +3,9 @@ package page
 // text is an entry of the catalogue.
 type text struct{ english, chinese string }
 
-// texts is the catalogue, with sentences: every text of every page but what the store and the
-// configuration have. A key that ends in .one is for a number of 1. Names of
-// commands and of keys stay as they are.
+// texts is the catalogue, with sentences and messages: every text of every page but what the store
+// and the configuration have. A key that ends in .one is for a number of 1. Names of commands and of
+// keys stay as they are.
 var texts = map[string]text{
 	"title.jobs":     {"Jobs", "任务"},
 	"title.timeline": {"Timeline", "时间线"},

@@ -13,8 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var verb = regexp.MustCompile(`%[a-z]`)
-
 func TestEachTextIsInBothLanguages(t *testing.T) {
 	for key, text := range texts {
 		assert.NotEmpty(t, text.english, key)

@@ -1,0 +1,174 @@
+package stores
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lock"
+)
+
+// BenchmarkStores measures each store: pairs of a claim and its settlement, by many goroutines at
+// once, each with a name of its own; how long a mutex takes from one process to another; and what
+// 10,000 leases that are held cost the process. -benchtime has the number of pairs and hand-overs.
+func BenchmarkStores(b *testing.B) {
+	for _, k := range kits {
+		b.Run(k.name, func(b *testing.B) {
+			s := sync.OnceValue(func() *server { return k.start(b) })
+			for _, goroutines := range []int{1, 16, 256} {
+				b.Run(fmt.Sprintf("pairs/%d", goroutines), func(b *testing.B) { pairs(b, k, s(), goroutines) })
+			}
+			b.Run("handover", func(b *testing.B) { handOver(b, k, s()) })
+			b.Run("held", func(b *testing.B) { hold(b, k, s()) })
+		})
+	}
+}
+
+// opened returns stores of several processes, which here are this one, in a new namespace.
+func opened(b *testing.B, k kit, s *server, n int) (stores []lease.Store) {
+	b.Helper()
+	namespace := "bench-" + strings.ToLower(rand.Text()[:10])
+	for range n {
+		store, err := k.open(s.addrs, namespace)
+		require.NoError(b, err)
+		if c, ok := store.(io.Closer); ok {
+			b.Cleanup(func() { _ = c.Close() })
+		}
+		stores = append(stores, store)
+	}
+	if k.name == memory.name { // there is one process
+		stores = slices.Repeat(stores[:1], n)
+	}
+	require.Eventually(b, func() bool {
+		_, err := stores[0].Sync(b.Context(), []protocol.Sync{{Name: "first"}})
+		return err == nil
+	}, patience, 10*time.Millisecond)
+	return stores
+}
+
+func pairs(b *testing.B, k kit, s *server, goroutines int) {
+	store := opened(b, k, s, 1)[0]
+	for g := range goroutines {
+		_, err := store.Sync(b.Context(), []protocol.Sync{{Name: fmt.Sprint("job", g)}})
+		require.NoError(b, err)
+	}
+	var remaining atomic.Int64
+	remaining.Store(int64(b.N))
+	errs := make([]error, goroutines)
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for g := range goroutines {
+		all.Go(func() {
+			for n := int64(1); remaining.Add(-1) >= 0 && errs[g] == nil; n++ {
+				errs[g] = pair(b.Context(), store, fmt.Sprint("job", g), n)
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	for _, err := range errs {
+		require.NoError(b, err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// pair claims a tick, and settles it.
+func pair(ctx context.Context, store lease.Store, name string, tick int64) error {
+	c := protocol.Claim{Name: name, Tick: tick, Holder: "a", Request: "r", TTL: ttl, Takeovers: 1}
+	a, err := store.Claim(ctx, c)
+	if err == nil && a.Status != protocol.Granted {
+		err = fmt.Errorf("%+v", a)
+	}
+	if err != nil {
+		return err
+	}
+	return store.Settle(ctx, protocol.Grant{
+		Name: name, Tick: tick, Holder: "a", Request: "r", Token: a.Token, Attempt: 1, Takeovers: 1, TTL: ttl,
+	}, succeeded)
+}
+
+// handOver gives a mutex from one of two processes to the other, who waits for it.
+func handOver(b *testing.B, k kit, s *server) {
+	var sides [2]*lock.Locks
+	for i, store := range opened(b, k, s, len(sides)) {
+		sides[i] = lock.New(store)
+		b.Cleanup(sides[i].Close)
+	}
+	var took []time.Duration
+	held, err := sides[0].Mutex("m").Acquire(b.Context())
+	require.NoError(b, err)
+	for i := 1; b.Loop(); i++ {
+		type next struct {
+			hold *lock.Hold
+			at   time.Time
+			err  error
+		}
+		got := make(chan next, 1)
+		go func() {
+			h, err := sides[i%len(sides)].Mutex("m").Acquire(b.Context())
+			got <- next{h, time.Now(), err}
+		}()
+		time.Sleep(20 * time.Millisecond) // it waits by then
+		given := time.Now()
+		require.NoError(b, held.Release(b.Context()))
+		n := <-got
+		require.NoError(b, n.err)
+		held, took = n.hold, append(took, n.at.Sub(given))
+	}
+	_ = held.Release(context.WithoutCancel(b.Context()))
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+// hold takes up to 10,000 leases within 30 s, and holds them for 15 s more, once, whatever -benchtime
+// says.
+func hold(b *testing.B, k kit, s *server) {
+	const leases, during, term = 10_000, 15 * time.Second, 15 * time.Second
+	if b.N > 1 {
+		return
+	}
+	renewer := lease.NewRenewer(opened(b, k, s, 1)[0])
+	defer renewer.Close()
+	all := make([]*lease.Lease, leases)
+	began := time.Now()
+	for start := 0; start < leases && time.Since(began) < 2*during; start += 64 { // so that the renewals are spread
+		var some sync.WaitGroup
+		for i := start; i < min(leases, start+64); i++ {
+			some.Go(func() {
+				all[i], _ = renewer.Acquire(b.Context(), protocol.Claim{Name: fmt.Sprint("lease", i), Holder: "a", TTL: term})
+			})
+		}
+		some.Wait()
+	}
+	taken, before := time.Since(began), processorTime()
+	time.Sleep(during)
+	used, held, lost := processorTime()-before, 0, 0
+	for _, l := range all {
+		switch {
+		case l == nil: // the store did not answer in time
+		case l.Valid():
+			held++
+		default:
+			lost++
+		}
+	}
+	b.ReportMetric(taken.Seconds(), "acquire-s")
+	b.ReportMetric(used.Seconds()*1000/during.Seconds(), "client-ms/s")
+	b.ReportMetric(float64(held), "held")
+	b.ReportMetric(float64(lost), "lost")
+	b.ReportMetric(0, "ns/op")
+}
