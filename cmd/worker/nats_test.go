@@ -25,8 +25,10 @@ http: {addr: "127.0.0.1:0"}
 jobs:
 - {name: note, schedule: "@every 1s", misfire: all, overlap: allow, log: {message: noted}}
 `, url))
-	killed, other := start(t, path, "--replica", "a"), start(t, path, "--replica", "b")
+	killed := start(t, path, "--replica", "a")
 	killed.await("tick settled")
+	other := start(t, path, "--replica", "b")
+	other.ready(http.StatusOK)
 	killed.signal(syscall.SIGKILL)
 	killed.exit()
 	for range 2 {
@@ -61,7 +63,7 @@ func TestRefusedUserOfNATSEndsTheStart(t *testing.T) {
 	path := filetest.Config(t, "store: {url: '"+strings.Replace(srv.URL(), "//", "//app:wr0ng@", 1)+"'}\n"+oneJob)
 	r := do(t, nil, "run", "--config", path, "--http", "127.0.0.1:0")
 	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "natslease: bucket solotick: not connected: nats: authorization violation")
+	require.Regexp(t, "natslease: bucket solotick: not connected: nats: [Aa]uthorization [Vv]iolation", r.stderr)
 	require.Contains(t, r.stderr, "check the user and the password")
 	require.NotContains(t, r.stderr, "wr0ng")
 }
