@@ -18,6 +18,7 @@ var others = []string{
 	"pglease", "mysqllease", "sqlstore", "github.com/jackc", "github.com/go-sql-driver",
 	"natslease", "github.com/nats-io",
 	"etcdlease", "casstore", "go.etcd.io", "google.golang.org/grpc",
+	"zklease", "github.com/go-zookeeper",
 }
 
 // A service that embeds Solotick on Redis, in a module of its own with an empty module cache.

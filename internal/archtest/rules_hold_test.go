@@ -46,6 +46,7 @@ func TestRulesRefuse(t *testing.T) {
 		"./lease/quorum":                   {"./jobs", "./lock", "./lease/memlease", "./lease/redislease", "github.com/redis/go-redis/v9"},
 		"./lease/sqlitelease":              {"./jobs", "./lease/memlease", "./lease/redislease", "github.com/redis/go-redis/v9"},
 		"./lease/etcdlease":                {"./jobs", "./lease/memlease", "modernc.org/sqlite", "github.com/redis/go-redis/v9"},
+		"./lease/zklease":                  {"./jobs", "./lease/memlease", "go.etcd.io/etcd/client/v3", "github.com/redis/go-redis/v9"},
 		"./lease/natslease":                {"./jobs", "./lease/etcdlease", "modernc.org/sqlite", "github.com/redis/go-redis/v9"},
 		"./internal/casstore":              {"./jobs", "./lease", "./lease/etcdlease", "go.etcd.io/etcd/client/v3"},
 		"./lease/mysqllease":               {"./jobs", "./lease/memlease", "github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"},
@@ -95,7 +96,7 @@ func TestRulesRefuse(t *testing.T) {
 
 func TestProductRefusesTestCode(t *testing.T) {
 	for _, pkg := range []string{
-		"./lease", "./internal/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lease/sqlitelease", "./lease/mysqllease", "./lease/pglease", "./internal/sqlstore", "./lease/etcdlease", "./lease/natslease", "./internal/casstore", "./lock", "./limit", "./election", "./jobs", "./jobs/http",
+		"./lease", "./internal/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lease/sqlitelease", "./lease/mysqllease", "./lease/pglease", "./internal/sqlstore", "./lease/etcdlease", "./lease/natslease", "./lease/zklease", "./internal/casstore", "./lock", "./limit", "./election", "./jobs", "./jobs/http",
 		"./scheduler", "./metrics", "./config", "./fence", "./fence/httpfence", "./fence/sqlfence", "./internal/heap",
 		"./cmd/worker", "./examples/quickstart", "./new",
 	} {
@@ -122,6 +123,7 @@ func TestRulesAllow(t *testing.T) {
 		"./lease/quorum":               {"./lease", "./internal/protocol", "./lease/driver"},
 		"./lease/sqlitelease":          {"./internal/protocol", "./lease/driver", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
 		"./lease/etcdlease":            {"./internal/casstore", "./internal/steady", "go.etcd.io/etcd/client/v3", "go.uber.org/zap"},
+		"./lease/zklease":              {"./internal/casstore", "./internal/steady", "github.com/go-zookeeper/zk"},
 		"./lease/natslease":            {"./internal/casstore", "./internal/steady", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
 		"./lease/mysqllease":           {"./internal/sqlstore", "./lease/driver", "github.com/go-sql-driver/mysql"},
 		"./lease/pglease":              {"./internal/sqlstore", "./lease/driver", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/stdlib"},

@@ -52,6 +52,10 @@ var layers = map[string]layer{
 		[]string{"./internal/casstore", "./internal/protocol", "./internal/sleep", "./internal/steady", "go.etcd.io/etcd/...", "go.uber.org/zap", "google.golang.org/grpc/..."},
 		"a store knows leases, its servers and nothing of jobs",
 	},
+	"./lease/zklease": {
+		[]string{"./internal/casstore", "./internal/protocol", "./internal/steady", "github.com/go-zookeeper/zk"},
+		"a store knows leases, its servers and nothing of jobs",
+	},
 	"./lease/natslease": {
 		[]string{"./internal/casstore", "./internal/protocol", "./internal/steady", "github.com/nats-io/nats.go/..."},
 		"a store knows leases, its servers and nothing of jobs",
@@ -235,6 +239,8 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/sqlitelease/..."})},
 		"./lease/etcdlease": {store.reason,
 			and(store.except, []string{"./lease/etcdlease"})},
+		"./lease/zklease": {store.reason,
+			and(store.except, []string{"./lease/zklease"})},
 		"./lease/natslease": {store.reason,
 			and(store.except, []string{"./lease/natslease"})},
 		"./lease/mysqllease": {store.reason,
@@ -261,6 +267,8 @@ var forbidden = func() map[string]ban {
 			and(daemon, tests, []string{"./lease/sqlitelease/..."})},
 		"go.etcd.io/...": {"lease/etcdlease is the package that speaks to etcd",
 			and(daemon, tests, []string{"./lease/etcdlease"})},
+		"github.com/go-zookeeper/...": {"lease/zklease is the package that speaks to ZooKeeper",
+			and(daemon, tests, []string{"./lease/zklease"})},
 		"github.com/nats-io/...": {"lease/natslease is the package that speaks to NATS",
 			and(daemon, tests, []string{"./lease/natslease"})},
 		"github.com/go-sql-driver/...": {"lease/mysqllease is the package that speaks to MySQL",

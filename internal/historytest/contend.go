@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// event is what a process asks for, with a time and no status, or what it is answered.
+// event is a request of a process, with a time and no status, or the answer to one.
 type event struct {
 	Key, N  int
 	At      int64          // Unix ns
@@ -36,7 +36,7 @@ func (e event) write(out io.Writer) error {
 }
 
 // Contend changes values of a store that others change, too, until the process is killed or out
-// cannot be written to. It writes what it asks for, and what is answered, to out, which is the
+// cannot be written to. It writes requests and answers to out, which is the
 // process's standard output.
 func Contend(s driver.Store, out io.Writer, name string, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -66,7 +66,7 @@ func Run(t *testing.T, start func(name string, seed uint64) *exec.Cmd, others ..
 	h.check()
 }
 
-// history is what processes were asked and answered.
+// history has the requests of processes, and their answers.
 type history struct {
 	t     *testing.T
 	start func(name string, seed uint64) *exec.Cmd

@@ -18,6 +18,7 @@ var Servers = map[string]string{
 	"postgres":   "postgres://user:password@host:5432/database",
 	"postgresql": "postgresql://user:password@host:5432/database",
 	"tls":        "tls://user:password@host:4222,host2:4222/bucket?replicas=3",
+	"zk":         "zk://user:password@host:2181,host2:2181/path",
 }
 
 // Server returns the scheme and the URL of a store on a server other than Redis; ok is false for

@@ -20,7 +20,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Dialect is what differs between databases. Queries of this package have ? for a parameter.
+// Dialect has the differences between databases. Queries of this package have ? for a parameter.
 type Dialect struct {
 	Package  string // begins the errors
 	Numbered bool   // parameters are $1, $2
@@ -37,7 +37,7 @@ type Dialect struct {
 	// it returns, in any order, a line each.
 	Columns, Tables string
 
-	// Prepare makes and checks what is needed besides the tables. It may be called again. Optional.
+	// Prepare makes and checks whatever else there has to be. It may be called again. Optional.
 	Prepare func(ctx context.Context, db *sql.DB) error
 
 	// Again reports whether the server has rolled back a transaction that may work when it is

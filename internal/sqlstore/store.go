@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Config is what a store is made of.
+// Config has the parts of a store.
 type Config struct {
 	DB        *sql.DB
 	Owned     bool   // Close closes the database
@@ -66,7 +66,7 @@ func New(d *Dialect, c Config) (*Store, error) {
 	return &Store{s, db}, nil
 }
 
-// Values is what the session of a store keeps its values in.
+// Values returns the driver.Store under the session.
 func (s *Store) Values() driver.Store { return s.db }
 
 // Close waits for the calls under way, and closes the database if it is the store's own. Calls fail

@@ -190,7 +190,7 @@ func (db *database) change(ctx context.Context, tx *sql.Tx, ops []driver.Op) (re
 			results = append(results, driver.Result{Err: r.broken})
 			continue
 		}
-		if op.Newest > 0 { // of what was added before
+		if op.Newest > 0 { // of entries that were added before
 			if err := db.write(ctx, tx, op.Key, r, now); err != nil {
 				return nil, err
 			}

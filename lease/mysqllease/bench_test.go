@@ -14,12 +14,16 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
+// durable is how a server runs that forgets nothing: each commit waits for the disk.
+const durable = "--innodb-flush-log-at-trx-commit=1"
+
 // Each pair is a claim of a new tick and its settlement, by many goroutines at once, each with a
 // name of its own, as in the benchmark of that name on Redis.
 func BenchmarkClaimSettle(b *testing.B) {
+	server := own(b, durable)
 	for _, goroutines := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
-			s := open(b, database(b))
+			s := open(b, databaseOn(b, server))
 			for g := range goroutines {
 				_, err := s.Sync(b.Context(), []protocol.Sync{{Name: fmt.Sprint("job", g)}})
 				require.NoError(b, err)
@@ -62,8 +66,7 @@ func BenchmarkClaimSettle(b *testing.B) {
 // What people do there without a store: a row for each name, taken by GET_LOCK, or by SELECT … FOR
 // UPDATE SKIP LOCKED in a transaction that lasts as long as the work, which is nothing here.
 func BenchmarkCustomary(b *testing.B) {
-	server, err := shared()
-	require.NoError(b, err)
+	server := own(b, durable)
 	db, err := sql.Open("mysql", "root@tcp("+server.Addr+")/?interpolateParams=true")
 	require.NoError(b, err)
 	defer func() { _ = db.Close() }()

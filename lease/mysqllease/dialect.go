@@ -40,7 +40,13 @@ var again = []uint16{
 	1205, // somebody has held a lock for a second
 	1213, // a deadlock
 	4031, // the connection was closed, for it was idle
+	noDatabase,
 }
+
+const noDatabase = 1046 // somebody has dropped that of the connection
+
+// readOnly are the errors of a server that is not the primary.
+var readOnly = []uint16{1290, 1792, 1836}
 
 // number returns the number of an error of the server; 0 where it has none.
 func number(err error) uint16 {

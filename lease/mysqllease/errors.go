@@ -33,7 +33,6 @@ var hints = map[uint16]struct {
 	1143: {true, rights},
 	1227: {true, rights},
 	1049: {true, "make the database (CREATE DATABASE), or name another"},
-	1046: {false, "make the database again that somebody has dropped: connections lead to the new one within 30s"},
 	1146: {true, "make the tables again: start a worker, or let the user CREATE"},
 
 	1290: {false, "name the primary: this server is read-only"},

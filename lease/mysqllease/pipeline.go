@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -42,7 +43,11 @@ type conn struct {
 	sent    bool            // the server knows of the transaction
 	pending []string        // statements that were not sent yet, with their arguments
 	args    []driver.NamedValue
+	stale   bool // it leads to what is not the place any more
 }
+
+// IsValid implements [driver.Validator].
+func (c *conn) IsValid() bool { return !c.stale && c.connection.IsValid() }
 
 // BeginTx implements [driver.ConnBeginTx]. Every transaction is READ COMMITTED.
 func (c *conn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
@@ -65,7 +70,7 @@ func (c *conn) take(statement string, args []driver.NamedValue) (string, []drive
 func (c *conn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
 	if c.within == nil {
 		res, err := c.connection.ExecContext(ctx, statement, args)
-		return res, unskipped(err)
+		return res, c.checked(err)
 	}
 	c.pending, c.args = append(c.pending, strings.TrimSuffix(statement, ";")), append(c.args, args...)
 	return driver.RowsAffected(0), nil
@@ -77,7 +82,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		query, args = c.take(query, args)
 	}
 	rows, err := c.connection.QueryContext(ctx, query, args)
-	return rows, unskipped(err)
+	return rows, c.checked(err)
 }
 
 // Commit implements [driver.Tx].
@@ -88,7 +93,7 @@ func (c *conn) Commit() error {
 		_ = c.Rollback()
 	}
 	c.reset()
-	return unskipped(err)
+	return c.checked(err)
 }
 
 // Rollback implements [driver.Tx].
@@ -100,9 +105,11 @@ func (c *conn) Rollback() (err error) {
 	return err
 }
 
-// unskipped keeps database/sql from preparing what go-sql-driver does not interpolate: statements
-// that are too large, and those of several parts.
-func unskipped(err error) error {
+// checked has the pool close a connection whose database was dropped, or whose server is read-only:
+// another may lead to the primary by now. It keeps database/sql from preparing what go-sql-driver
+// does not interpolate: statements that are too large.
+func (c *conn) checked(err error) error {
+	c.stale = c.stale || number(err) == noDatabase || slices.Contains(readOnly, number(err))
 	if errors.Is(err, driver.ErrSkip) {
 		return mysql.ErrPktTooLarge
 	}

@@ -46,7 +46,7 @@ var hints = []struct {
 	{"3F000", true, "create the schema that search_path names"},
 	{"42501", true, "let the user use and create tables in its schema: GRANT USAGE, CREATE ON SCHEMA ... TO ...; and read and write those that begin with solotick_"},
 	{"53100", false, "make room on the disk of the server"},
-	{"53300", false, "raise max_connections of the server, or put a pooler before it: each worker has up to 9 connections"},
+	{"53300", false, "raise max_connections of the server, or put a pooler before it: each worker has up to 8 connections"},
 	{"55P03", false, "end the session that has rows of solotick_item locked: see pg_stat_activity and pg_blocking_pids"},
 	{"57P03", false, "wait: the server starts, or recovers"},
 	{"57", false, runs},

@@ -15,7 +15,7 @@ import (
 //go:embed do.sql
 var source string
 
-// function is what carries out operations. Its name has a digest of its text, so that releases that
+// function carries out operations. Its name has a digest of its text, so that releases that
 // differ in it share a database.
 var function = func() (f stored) {
 	sum := sha256.Sum256([]byte(source))

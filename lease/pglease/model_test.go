@@ -37,7 +37,7 @@ func TestFunctionDoesWhatItemsDo(t *testing.T) {
 	})
 }
 
-// version is what the contract promises of a result's: the present one, of what changes or renews.
+// version is the promised one of a result: the present one, of what changes or renews.
 func version(op driver.Op, res driver.Result) driver.Version {
 	if res.Status == driver.Done && (op.Change != nil || op.Renew != nil) {
 		return res.Version
@@ -62,7 +62,7 @@ func (m *model) item(key string) *driver.Item {
 func (m *model) do(op driver.Op, got driver.Result) driver.Result {
 	it := m.item(op.Key)
 	was := it.Value.Version.Stamp
-	if c := op.Change; c != nil && was == 0 && got.Status == driver.Done { // above what was removed, by whomever
+	if c := op.Change; c != nil && was == 0 && got.Status == driver.Done { // above values that were removed
 		made := *c
 		made.MinStamp = max(c.MinStamp, got.Version.Stamp)
 		op.Change = &made

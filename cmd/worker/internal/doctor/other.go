@@ -10,6 +10,7 @@ import (
 	"github.com/solotick/solotick/lease/mysqllease"
 	"github.com/solotick/solotick/lease/natslease"
 	"github.com/solotick/solotick/lease/pglease"
+	"github.com/solotick/solotick/lease/zklease"
 )
 
 // checkOther checks a store on a server other than Redis, and writes nothing there.
@@ -32,6 +33,8 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 		found = append(found, checkNATS(ctx, store)...)
 	case *pglease.Store:
 		found = append(found, checkPostgreSQL(ctx, store)...)
+	case *zklease.Store:
+		found = append(found, zooKeeperFindings(store.Servers(ctx))...)
 	}
 	return append(found, checkClock(ctx, s, "the store"))
 }

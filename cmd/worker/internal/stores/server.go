@@ -12,6 +12,7 @@ import (
 	"github.com/solotick/solotick/lease/mysqllease"
 	"github.com/solotick/solotick/lease/natslease"
 	"github.com/solotick/solotick/lease/pglease"
+	"github.com/solotick/solotick/lease/zklease"
 )
 
 // server is a store on a server other than Redis.
@@ -31,6 +32,7 @@ var servers = map[string]func(url, namespace string, timeout time.Duration) (ser
 	"postgres":   openPostgreSQL,
 	"postgresql": openPostgreSQL,
 	"tls":        openNATS,
+	"zk":         openZooKeeper,
 }
 
 func openEtcd(url, namespace string, timeout time.Duration) (server, error) {
@@ -47,6 +49,10 @@ func openNATS(url, namespace string, timeout time.Duration) (server, error) {
 
 func openPostgreSQL(url, namespace string, timeout time.Duration) (server, error) {
 	return pglease.Open(url, namespace, pglease.WithTimeout(timeout))
+}
+
+func openZooKeeper(url, namespace string, timeout time.Duration) (server, error) {
+	return zklease.Open(url, namespace, zklease.WithTimeout(timeout))
 }
 
 // openServer opens the store of a URL. The error is an *exitcode.ConfigError.

@@ -30,6 +30,7 @@ func TestUnusableURLShowsNoPassword(t *testing.T) {
 	for _, url := range []string{
 		"mysql://u:s3cret@h", "mysql://u:s3cret@h/a/b", "mysql://u:s3cret@h/d?tls=s3cret", "postgres://u:s3cret@h/d?sslmode=s3cret",
 		"etcd://u:s3cret@h?s3cret=x", "etcds://u:s3cret@h,?ca_file=/nowhere", "nats://u:s3cret@h/a.b", "tls://u:s3cret@h?replicas=s3cret",
+		"zk://u:s3cret@h/a//b",
 	} {
 		cfg, err := config.Parse("f", []byte("store: {url: '"+url+"'}\njobs: [{name: a, schedule: '@daily', log: {message: x}}]"), nil)
 		require.NoError(t, err, url)

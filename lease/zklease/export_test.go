@@ -1,0 +1,24 @@
+package zklease
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/internal/casstore"
+)
+
+// Step moves the clock of the leader, as a store sees it, by d.
+func (s *Store) Step(d time.Duration) {
+	c := &s.medium.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead, c.asked = c.ahead+d, 0
+}
+
+// Sessions counts the sessions that have ended.
+func (s *Store) Sessions() uint64 { return s.medium.link.present() }
+
+// Medium returns the medium of the store.
+func (s *Store) Medium() casstore.Medium { return s.medium }
+
+// Node returns the path of a value, whose store has been used.
+func (s *Store) Node(key string) string { return s.medium.present.valuePath(key) }
