@@ -17,7 +17,7 @@ func (s *Store) Step(d time.Duration) {
 // Sessions counts the sessions that have ended.
 func (s *Store) Sessions() uint64 { return s.medium.link.present() }
 
-// Medium is what the store keeps its values in.
+// Medium returns the medium of the store.
 func (s *Store) Medium() casstore.Medium { return s.medium }
 
 // Node returns the path of a value, whose store has been used.

@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/lease/zklease"
 )
 
-// asked is what the test has a process of this binary do: the arguments of contend.
+// asked is the environment variable that has a process of this binary contend, with these arguments.
 const asked = "SOLOTICK_ZOOKEEPER_PROCESS"
 
 // contend changes values until the process is killed: ADDRESS NAME SEED.

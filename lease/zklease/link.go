@@ -14,8 +14,8 @@ import (
 
 // link is a session with the servers. The library connects again when a connection breaks. The
 // session ends when the servers say so, and when there was no connection for its timeout: a new one
-// begins then. Servers that went back to a backup refuse who has seen later changes, until such a
-// new one.
+// begins then. Servers that went back to a backup refuse a client that has seen later changes,
+// until such a new one.
 type link struct {
 	addrs   []string
 	auth    string // user:password; "" for none

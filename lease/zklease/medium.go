@@ -28,7 +28,7 @@ type medium struct {
 	newest  int64 // the greatest mzxid that was seen
 }
 
-// reading is what a write from a revision compares.
+// reading has the versions that a write from a revision compares.
 type reading struct {
 	tree     *tree
 	revision uint64
@@ -212,7 +212,7 @@ func (m *medium) write(ctx context.Context, key string, data []byte, r reading) 
 	var ops []any
 	switch {
 	case r.revision == 0:
-		// A node tells its mzxid when data are set, not when it is made.
+		// The answer has the mzxid when data are set, not when a node is made.
 		ops = []any{&zk.CreateRequest{Path: path, Acl: m.acl}, &zk.SetDataRequest{Path: path, Data: data}}
 	case data == nil:
 		ops = []any{&zk.SetDataRequest{Path: bucket, Version: r.bucket}, &zk.DeleteRequest{Path: path, Version: r.version}}

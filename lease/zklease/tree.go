@@ -268,10 +268,13 @@ func (m *medium) version(ctx context.Context, t *tree, key string) (int32, error
 	path := t.bucketPath(key)
 	v, _, err := ask(ctx, m.link, func(c *zk.Conn) (int32, error) {
 		exists, stat, err := c.Exists(path)
-		if err == nil && !exists {
+		switch {
+		case err != nil:
+			return 0, err
+		case !exists:
 			return 0, errGone
 		}
-		return stat.Version, err
+		return stat.Version, nil
 	})
 	if err == nil {
 		t.learn(key, v)

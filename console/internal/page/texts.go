@@ -220,7 +220,7 @@ var texts = map[string]text{
 	"timeline.forward":  {"The clock of %s goes forward by %s at %s.", "%s 的时钟向前拨 %s：%s。"},
 	"timeline.back":     {"The clock of %s goes back by %s at %s.", "%s 的时钟向后拨 %s：%s。"},
 	"timeline.calendar": {"The same as a calendar", "以日历形式订阅"},
-	"timeline.hint":     {"Each mark opens why. By keyboard, the page of a job lists the same ticks.", "点击任一标记可查看原因；使用键盘时，任务页列出同样的调度点。"},
+	"timeline.hint":     {"Each mark opens why, and so does each empty place. By keyboard, the page of a job lists the same ticks.", "点击任一标记或空白处可查看原因；使用键盘时，任务页列出同样的调度点。"},
 
 	"load.lead":       {"%s ticks of %s jobs to come", "接下来 %s 个调度点，共 %s 个任务"},
 	"load.cut":        {"There are more ticks than are looked at: the end of the chart lacks some.", "调度点过多，图的末尾不完整。"},

@@ -55,13 +55,13 @@ func (f *frame) lane(s scale, ground string, row *view.TimelineRow, changes []vi
 		x, width := s.span(pause.From.Time, to)
 		d.add(`<rect class="pause" x="%.2f%%" y="2" width="%.2f%%" height="%d"><title>%s</title></rect>`, x, width, laneHeight-4, escaped(f.T("timeline.paused", pause.By, pause.Why)))
 	}
+	f.emptyCells(&d, s, row)
 	for _, change := range changes {
 		if change.Timezone == row.Timezone {
 			x := s.at(change.At.Time)
 			d.add(`<line class="shift-line" x1="%.2f%%" x2="%.2f%%" y1="0" y2="%d"><title>%s</title></line>`, x, x, laneHeight, escaped(f.ClockChange(change)))
 		}
 	}
-	f.emptyCells(&d, s, row)
 	counts := map[string]int{}
 	for i := range row.Items {
 		f.item(&d, s, row, &row.Items[i])
@@ -92,9 +92,22 @@ func (f *frame) emptyCells(d *drawing, s scale, row *view.TimelineRow) {
 		if !marked[cell] {
 			at := s.from.Add(s.to.Sub(s.from) * time.Duration(2*cell+1) / (2 * cells)).Truncate(time.Second)
 			d.add(`<a href="%s" tabindex="-1"><title>%s</title><rect class="empty" x="%.2f%%" width="%.2f%%" height="%d"/></a>`,
-				escaped(f.Why(row.Job, at)), escaped(f.T("timeline.none")), float64(cell)*width, width, laneHeight)
+				escaped(f.Why(row.Job, at)), escaped(f.emptyTitle(row, at)), float64(cell)*width, width, laneHeight)
 		}
 	}
+}
+
+// emptyTitle says of an instant without a mark what is known of it.
+func (f *frame) emptyTitle(row *view.TimelineRow, at time.Time) string {
+	if at.Before(row.Kept.Time) {
+		return f.T("timeline.unkept", full(f.in(row.Kept.Time, row.Timezone)))
+	}
+	for _, pause := range row.Pauses {
+		if !at.Before(pause.From.Time) && (pause.To.IsZero() || at.Before(pause.To.Time)) {
+			return f.T("timeline.paused", pause.By, pause.Why)
+		}
+	}
+	return f.T("timeline.none")
 }
 
 // item draws one item, which is a link to why.
