@@ -221,7 +221,13 @@ func TestDroppedTablesAreMadeAgain(t *testing.T) {
 	_, after, err := s.Time(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, after, before, "the store says that it has forgotten")
-	changed(t, s, "job", driver.Version{}, "two")
+	v := changed(t, s, "job", driver.Version{}, "two")
+
+	sqlOn(t, dsn, "DELETE FROM solotick_store")
+	_, again, err := s.Time(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, again, after)
+	changed(t, s, "job", v, "three")
 }
 
 func TestStandbyIsRefusedAndFailoverFollowed(t *testing.T) {
