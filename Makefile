@@ -8,6 +8,8 @@ SHELL := bash
 TESTTIMEOUT ?= 10m
 # So many packages are tested at a time: one more than there are processors, since many of them wait.
 TESTSATONCE ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+# The linter vets, with govet.
+TESTFLAGS := -race -vet=off -shuffle=on -timeout=$(TESTTIMEOUT)
 # Each fuzz target's share of `make fuzz`.
 FUZZTIME ?= 30s
 # What `make bench` runs.
@@ -24,6 +26,12 @@ GOLANGCI_LINT := go tool -modfile=$(CURDIR)/tools.mod golangci-lint
 # each runs a command in every module, and shows it.
 define each
 @for module in $(MODULES); do echo "$$module: $(strip $(1))"; (cd "$$module" && $(1)); done
+endef
+
+# pairs runs a command in every nested module, two at a time, and shows what each has printed when it has ended. Most wait, most of the time.
+NESTED := $(filter-out .,$(MODULES))
+define pairs
+@printf '%s\n' $(NESTED) | xargs -P 2 -I{} bash -c 'printed=$$(cd {} && $(1) 2>&1); code=$$?; printf "%s: %s\n%s\n" {} "$(strip $(1))" "$$printed"; exit $$code'
 endef
 
 .PHONY: help
@@ -44,7 +52,8 @@ run: build ## Start a worker with examples/quickstart.yaml
 
 .PHONY: test
 test: deps ## Run every test, with the race detector and in random order
-	$(call each,go test -race -vet=off -shuffle=on -p=$(TESTSATONCE) -timeout=$(TESTTIMEOUT) ./...) # make lint vets, with govet
+	go test $(TESTFLAGS) -p=$(TESTSATONCE) ./...
+	$(call pairs,go test $(TESTFLAGS) -p=1 ./...)
 
 .PHONY: lint
 lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and what only builds on Linux

@@ -152,7 +152,7 @@ func TestNoPageInChineseHasAnEnglishSentence(t *testing.T) {
 		for ; len(paths) > 0; paths = paths[1:] {
 			path := html.UnescapeString(paths[0])
 			shape := digits.ReplaceAllString(path, "0")
-			if seen[path] || alike[shape] >= 4 && !slices.Contains(slices.Collect(maps.Values(kinds)), path) || strings.HasPrefix(path, "/static/") || strings.Contains(path, "calendar.ics") {
+			if seen[path] || alike[shape] >= 2 && !slices.Contains(slices.Collect(maps.Values(kinds)), path) || strings.HasPrefix(path, "/static/") || strings.Contains(path, "calendar.ics") {
 				continue
 			}
 			seen[path] = true

@@ -83,13 +83,17 @@ func page(t *testing.T, name string) string {
 // SIGTERM.
 func (m Move) Run(t *testing.T, redisURL string, others ...string) {
 	t.Helper()
+	programs := append([]string{m.Before, m.After}, others...)
 	bin := t.TempDir()
-	for i, dir := range append([]string{m.Before, m.After}, others...) {
-		path := filepath.Join(bin, fmt.Sprint(i))
-		if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, "./"+dir).CombinedOutput(); err != nil {
-			t.Fatalf("go build %s: %v\n%s", dir, err, out)
-		}
-		run(t, path, redisURL, m.Prints)
+	build := []string{"build", "-ldflags=-s -w", "-o", bin}
+	for _, dir := range programs {
+		build = append(build, "./"+dir)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", build...).CombinedOutput(); err != nil {
+		t.Fatalf("go %v: %v\n%s", build, err, out)
+	}
+	for _, dir := range programs {
+		run(t, filepath.Join(bin, filepath.Base(dir)), redisURL, m.Prints)
 	}
 }
 

@@ -79,7 +79,7 @@ func (db *database) repeat(ctx context.Context, f func(ctx context.Context) erro
 			return db.failed(fmt.Errorf("%w: %w", context.Cause(ctx), err))
 		case db.Missing(err), errors.Is(err, errEmptied):
 			db.forget()
-			if tries > 0 {
+			if tries >= mostMade {
 				return db.failed(err)
 			}
 		case !db.Again(err) || tries >= mostTries:
@@ -91,3 +91,6 @@ func (db *database) repeat(ctx context.Context, f func(ctx context.Context) erro
 
 // mostTries is how often a transaction is repeated that the server rolls back.
 const mostTries = 16
+
+// mostMade is how often tables are looked for, or made, again in a call.
+const mostMade = 4

@@ -2,9 +2,12 @@ package mysqllease_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,6 +114,32 @@ func TestReadOnlyServerIsUsedWhenItIsPrimaryAgain(t *testing.T) {
 	require.False(t, facts.TooOld)
 	run(t, server, "SET GLOBAL read_only = 0")
 	changed(t, s, "job", v, "after")
+}
+
+// What a read-only server has answered closes the connection: a host name may lead to the primary
+// by now.
+func TestReadOnlyServerIsDialledAgain(t *testing.T) {
+	t.Parallel()
+	server := own(t)
+	run(t, server, "CREATE DATABASE d", "CREATE USER app@'%' IDENTIFIED BY 'pw'", "GRANT ALL ON d.* TO app@'%'")
+	var dialled atomic.Int64
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.Net, c.Addr, c.DBName = "app", "pw", "tcp", server.Addr, "d"
+	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dialled.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	s, err := mysqllease.New(c, "fleet", mysqllease.WithTimeout(20*time.Second))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	changed(t, s, "job", driver.Version{}, "before")
+	run(t, server, "SET GLOBAL read_only = 1")
+	before := dialled.Load()
+	const calls, pooled = 16, 8
+	for range calls {
+		require.ErrorContains(t, change(t.Context(), s, "new", driver.Change{ID: "x", Data: []byte("x")}).Err, "read-only")
+	}
+	require.GreaterOrEqual(t, dialled.Load()-before, int64(calls-pooled))
 }
 
 func TestTablesOfOthersAreLeftAlone(t *testing.T) {

@@ -236,6 +236,7 @@ func TestLostConsumerIsReplaced(t *testing.T) {
 	changed(t, s, "job", v1, "two")
 }
 
+// The leader that was frozen may take itself for the leader for a moment when it goes on.
 func TestFailoverForgetsNothing(t *testing.T) {
 	t.Parallel()
 	servers := natstest.StartCluster(t)
@@ -243,22 +244,16 @@ func TestFailoverForgetsNothing(t *testing.T) {
 	s := open(t, nc, natslease.WithReplicas(3), natslease.WithTimeout(short))
 	await(t, s, "job")
 	v1 := changed(t, s, "job", driver.Version{}, "one")
-	for _, fault := range []struct{ begin, end func(*natstest.Server) }{
-		{(*natstest.Server).Kill, (*natstest.Server).Restart},
-		{(*natstest.Server).Freeze, (*natstest.Server).Thaw},
-	} {
-		leader := natstest.Leader(t, nc, "KV_solotick", servers)
-		require.NotNil(t, leader)
-		fault.begin(leader)
-		require.Equal(t, v1, await(t, s, "job").Value.Version)
-		v1 = overwritten(t, s, "job", leader.Addr()[10:])
-		fault.end(leader)
-		natstest.AwaitJetStream(t, nc)
-		require.Eventually(t, func() bool {
-			f, err := s.Facts(t.Context())
-			return err == nil && f.Current == 3
-		}, time.Minute, 10*time.Millisecond)
-	}
+	frozen := natstest.Leader(t, nc, "KV_solotick", servers)
+	require.NotNil(t, frozen)
+	frozen.Freeze()
+	require.Equal(t, v1, await(t, s, "job").Value.Version)
+	v2 := overwritten(t, s, "job", "two")
+	require.Greater(t, v2.Stamp, v1.Stamp)
+	frozen.Thaw()
+	old := open(t, frozen.Connect(t), natslease.WithReplicas(3), natslease.WithTimeout(short))
+	require.NotEqual(t, driver.Done, change(t.Context(), old, "job", driver.Change{From: v1, ID: "late", Data: []byte("late")}).Status)
+	require.Eventually(t, func() bool { return read(t.Context(), old, "job").Value.Version == v2 }, time.Minute, 10*time.Millisecond)
 }
 
 func TestHistoriesOfProcessesAreLinearizable(t *testing.T) {

@@ -53,7 +53,7 @@ func parse(text string) (*connection, []Option, error) {
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1),
 	}}
-	for _, host := range strings.Split(u.Host, ",") {
+	for host := range strings.SplitSeq(u.Host, ",") {
 		c.servers = append(c.servers, (&url.URL{Scheme: u.Scheme, User: u.User, Host: host}).String())
 	}
 	query, err := url.ParseQuery(u.RawQuery)

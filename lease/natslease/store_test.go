@@ -1,6 +1,8 @@
 package natslease_test
 
 import (
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +20,12 @@ import (
 // open makes a store over a connection.
 func open(t testing.TB, nc *nats.Conn, opts ...natslease.Option) *natslease.Store {
 	t.Helper()
-	s, err := natslease.New(nc, "fleet", append([]natslease.Option{natslease.WithTimeout(20 * time.Second)}, opts...)...)
+	return openIn(t, nc, "fleet", opts...)
+}
+
+func openIn(t testing.TB, nc *nats.Conn, namespace string, opts ...natslease.Option) *natslease.Store {
+	t.Helper()
+	s, err := natslease.New(nc, namespace, append([]natslease.Option{natslease.WithTimeout(20 * time.Second)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -36,16 +43,12 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
 	nc := srv.Connect(t)
-	s := open(t, nc)
-	leasetest.Run(t, func(*testing.T) lease.Store { return s },
-		leasetest.WithForget(func(t *testing.T, _ lease.Store) { purge(t, nc) }),
+	var namespaces atomic.Int64
+	leasetest.Run(t, func(t *testing.T) lease.Store { return openIn(t, nc, fmt.Sprint("fleet-", namespaces.Add(1))) },
+		leasetest.Within(func(t *testing.T, f func(*testing.T)) { t.Parallel(); f(t) }),
+		leasetest.WithTTL(50*time.Millisecond),
+		leasetest.WithForget(func(t *testing.T, s lease.Store) {
+			stream(t, nc, "STREAM.PURGE.KV_solotick", `{"filter": "$KV.solotick.`+s.(*natslease.Store).Namespace()+`.>"}`)
+		}),
 		leasetest.WithClockStep(func(_ *testing.T, s lease.Store, d time.Duration) { s.(*natslease.Store).Step(d) }))
-}
-
-// purge empties the default bucket.
-func purge(t testing.TB, nc *nats.Conn) {
-	t.Helper()
-	answer, err := nc.Request("$JS.API.STREAM.PURGE.KV_solotick", nil, 10*time.Second)
-	require.NoError(t, err)
-	require.NotContains(t, string(answer.Data), `"error"`)
 }

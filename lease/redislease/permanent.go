@@ -19,7 +19,7 @@ var permanently = []string{
 	"NOPERM", "NOAUTH", "WRONGPASS", "WRONGTYPE",
 	"ERR Protocol error: unauthenticated", // NOAUTH, to a command of more than ten words
 	"ERR AUTH", "ERR invalid password", "ERR DB index", "ERR unknown command", "ERR Error compiling script",
-	"ERR The user executing the script", "ERR ACL failure in script", // NOPERM in a script: of Redis 7.0; of 7.2, and of Valkey
+	"ERR The user executing the script", "ERR ACL failure in script", // NOPERM in a script: of Redis 7.0; of Valkey 8.0
 }
 
 // classified is err, which matches lease.ErrPermanent when time does not cure it.

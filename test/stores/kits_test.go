@@ -150,6 +150,6 @@ var redisQuorum = kit{
 			}
 			nodes = append(nodes, node)
 		}
-		return quorum.New(nodes, namespace, quorum.WithTTL(2*ttl), quorum.WithTimeout(time.Second))
+		return quorum.New(nodes, namespace, quorum.WithTTL(longest), quorum.WithTimeout(time.Second))
 	},
 }

@@ -119,7 +119,7 @@ var scenes = []scene{
 			st.server.restart()
 		},
 	}, {
-		fault: emptied, promises: always, long: 5 * time.Second, ofServer: true,
+		fault: emptied, chance: true, promises: always, long: 5 * time.Second, ofServer: true,
 		do: func(st *stage) { st.server.empty() },
 	}, {
 		fault: restored, chance: true, promises: always, long: 5 * time.Second, ofServer: true,

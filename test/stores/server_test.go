@@ -34,5 +34,5 @@ type server struct {
 // kits are the stores of the table, in the order of its columns.
 var kits = []kit{
 	memory, sqliteFile, redisPlain, redisDurable, failingOver("Redis with a replica"),
-	failingOver("Redis, wait_replicas: 1", redislease.WithReplicas(1)), redisQuorum, postgreSQL, mariaDB, etcd, natsJetStream,
+	failingOver("Redis, wait_replicas: 1", redislease.WithReplicas(1)), redisQuorum, postgreSQL, mariaDB, etcd, natsJetStream, zooKeeper,
 }
