@@ -128,6 +128,10 @@ func (l *link) receive(conn *zk.Conn, e zk.Event) {
 	case e.Type == zk.EventSession && (e.State == zk.StateDisconnected || e.State == zk.StateExpired):
 		if l.up {
 			l.up, l.ready, l.lost = false, make(chan struct{}), steady.Now()
+			// The library sets watches again, but from its newest answer on, which may be a later one.
+			for w := range l.watches {
+				w.end(errSessionEnded)
+			}
 		}
 		if e.State == zk.StateExpired {
 			l.endLocked()
