@@ -1,6 +1,7 @@
 package casstore
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -96,4 +97,15 @@ func (c *Clock) Step(d time.Duration) {
 		o.least, o.most = o.least+d, o.most+d
 		c.servers[server] = o
 	}
+}
+
+// Adopt takes over what another clock of the same servers knows: it is for tests, which have no time
+// to ask as often.
+func (c *Clock) Adopt(from *Clock) {
+	from.mu.Lock()
+	known := maps.Clone(from.servers)
+	from.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.servers = known
 }

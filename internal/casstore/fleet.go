@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// keptMember is what is kept about a member. What it says is kept apart when it is long, so that a
+// keptMember is the value of a member. Its info is kept apart when it is long, so that a
 // heartbeat writes little.
 type keptMember struct {
 	Heartbeat, Ends int64 // Unix microseconds

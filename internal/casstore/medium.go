@@ -39,7 +39,7 @@ type Medium interface {
 	Clock(ctx context.Context) (time.Time, error)
 }
 
-// Kept is what is kept under a key. Nobody changes the bytes of its data.
+// Kept is the data and the revision of a key. Nobody changes the bytes of its data.
 type Kept struct {
 	Data     []byte
 	Revision uint64 // rises with each change of the key, also when it was removed; 0 when nothing is there

@@ -3,7 +3,7 @@
 //
 // # Leases end by elapsed time
 //
-// A value keeps the TTL of each lease and a nonce, which every grant and renewal draws anew, and no
+// A value keeps the TTL of each lease and a nonce, which every grant and renewal draws again, and no
 // end. A process takes a lease to have ended when it has itself seen the same nonce for the TTL and
 // a little more, by its own clock, which never steps; and it takes it over by a change that names
 // the revision. The holder counts from when it asked, which was before anybody could see the nonce.

@@ -39,7 +39,7 @@ type keptLease struct {
 	Token   int64
 	Holder  string
 	TTL     time.Duration
-	Nonce   uint32 // drawn anew with each grant and renewal
+	Nonce   uint32 // drawn again with each grant and renewal
 	Stopped bool   `json:",omitempty"`
 }
 

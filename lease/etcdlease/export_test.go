@@ -20,3 +20,9 @@ func (s *Store) Values() driver.Store { return s.Store.Values() }
 
 // Parse reads a URL.
 var Parse = parse
+
+// Adopt takes over what another store knows of the members' clocks.
+func (s *Store) Adopt(from *Store) *Store {
+	s.medium.clock.Adopt(&from.medium.clock.Clock)
+	return s
+}

@@ -15,10 +15,23 @@ import (
 	"github.com/solotick/solotick/lease/leasetest"
 )
 
+// exact returns a store that knows the clock of the shared server: while one comes to know it, its time
+// goes ahead in steps.
+func exact(t *testing.T) *etcdlease.Store {
+	s := open(t, configOf(server(t)))
+	require.Eventually(t, func() bool {
+		_, _, err := s.Time(t.Context())
+		f, factsErr := s.Facts(t.Context())
+		return err == nil && factsErr == nil && f.Members[0].Uncertain > 0 && f.Members[0].Uncertain < 20*time.Millisecond
+	}, time.Minute, 50*time.Millisecond)
+	return s
+}
+
 func TestValuesKeepTheContract(t *testing.T) {
 	t.Parallel()
 	config := configOf(server(t))
-	drivertest.Run(t, func(t *testing.T) driver.Store { return open(t, config).Values() })
+	exact := exact(t)
+	drivertest.Run(t, func(t *testing.T) driver.Store { return open(t, config).Adopt(exact).Values() })
 }
 
 // The cases share the server, each with a prefix of its own.
@@ -28,14 +41,15 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, admin.Close()) })
 	var prefixes sync.Map
+	exact := exact(t)
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		name := prefix()
-		s := open(t, config, etcdlease.WithPrefix(name))
+		s := open(t, config, etcdlease.WithPrefix(name)).Adopt(exact)
 		prefixes.Store(s, name)
 		return s
 	},
 		leasetest.Within(func(t *testing.T, f func(*testing.T)) { t.Parallel(); f(t) }),
-		leasetest.WithTTL(50*time.Millisecond),
+		leasetest.WithTTL(100*time.Millisecond),
 		leasetest.WithForget(func(t *testing.T, s lease.Store) {
 			name, _ := prefixes.Load(s)
 			_, err := admin.Delete(t.Context(), name.(string)+"/", clientv3.WithPrefix())

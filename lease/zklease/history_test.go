@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/historytest"
+	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/zktest"
 	"github.com/solotick/solotick/lease/zklease"
 )
@@ -32,11 +33,15 @@ func contend(args []string) error {
 func TestHistoriesOfProcessesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
+	proxy := proxytest.New(t, server.Addr())
 	historytest.Run(t, func(name string, seed uint64) *exec.Cmd {
 		c := exec.Command(os.Args[0], "-test.run=^$")
-		c.Env = append(os.Environ(), asked+"="+strings.Join([]string{server.Addr(), name, strconv.FormatUint(seed, 10)}, " "))
+		c.Env = append(os.Environ(), asked+"="+strings.Join([]string{proxy.Addr(), name, strconv.FormatUint(seed, 10)}, " "))
 		return c
-	}, func() { server.Restart(t) }, func() {
+	}, func() {
+		proxy.Cut()
+		proxy.Heal()
+	}, func() {
 		server.Freeze(t)
 		time.Sleep(50 * time.Millisecond) // of a random history
 		server.Thaw(t)

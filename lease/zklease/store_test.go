@@ -26,6 +26,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 			t.Parallel()
 			run(t)
 		}),
+		leasetest.WithTTL(50*time.Millisecond),
 		leasetest.WithForget(func(t *testing.T, s lease.Store) { require.NoError(t, removeAll(admin, s.(*zklease.Store).Path())) }),
 		leasetest.WithClockStep(func(_ *testing.T, s lease.Store, d time.Duration) { s.(*zklease.Store).Step(d) }))
 }
