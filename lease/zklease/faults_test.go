@@ -56,9 +56,9 @@ func again(t *testing.T, f func() error) {
 func TestServerMayGoAndComeBack(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
-	patient := open(t, server.Addr(), "")
-	s := open(t, server.Addr(), strings.TrimPrefix(patient.Path(), "/solotick/"), zklease.WithTimeout(300*time.Millisecond))
-	first := changed(t, patient, "job", driver.Version{}, "first")
+	slow := open(t, server.Addr(), "")
+	s := open(t, server.Addr(), strings.TrimPrefix(slow.Path(), "/solotick/"), zklease.WithTimeout(300*time.Millisecond))
+	first := changed(t, slow, "job", driver.Version{}, "first")
 	for _, fault := range []struct{ begin, end func() }{
 		{func() { server.Freeze(t) }, func() { server.Thaw(t) }},
 		{server.Kill, func() { server.Restart(t) }},
