@@ -16,11 +16,8 @@ func (r *Record) Restore(known *Record, older bool, now time.Time) bool {
 	}
 	restored := false
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
-		if e.waits() {
-			return false
-		}
 		i := slices.IndexFunc(known.Settled, func(s Settled) bool {
-			return s.From == 0 && s.Tick == e.Tick && s.Token == e.Token
+			return s.From == 0 && s.Tick == e.Tick && s.Token >= e.Token
 		})
 		if i < 0 {
 			return false

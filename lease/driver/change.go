@@ -233,7 +233,7 @@ func newChange() *Change {
 }
 
 // restore brings back into the record the changes that a store lost when it went back to a
-// snapshot. The known record is either newer, or has a grant as settled which the record takes to
+// snapshot. The known record is either newer, or has a tick as settled which the record takes to
 // be open.
 func (w *work) restore() error {
 	w.behind = false

@@ -183,3 +183,53 @@ func TestTokensRiseInEmptyStoreWithClockBehind(t *testing.T) {
 	require.Equal(t, protocol.Granted, y.Status)
 	require.Greater(t, y.Token, x.Token)
 }
+
+// TestSettledTickIsNotRunAgainWhenOthersKnewLess: they write back what they have seen of it, which
+// is a later version than the one in which it was settled.
+func TestSettledTickIsNotRunAgainWhenOthersKnewLess(t *testing.T) {
+	for before, open := range map[string]func(t *testing.T, s *driver.Session) protocol.Claim{
+		"it was triggered": func(t *testing.T, s *driver.Session) protocol.Claim {
+			x, err := s.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "t"})
+			require.NoError(t, err)
+			c := claim(x.Tick, "b")
+			c.OnlyOpen = true
+			return c
+		},
+		"it was to be taken over": func(t *testing.T, s *driver.Session) protocol.Claim {
+			c := claim(100, "dead")
+			c.TTL = time.Millisecond
+			a, err := s.Claim(t.Context(), c)
+			require.NoError(t, err)
+			require.Equal(t, protocol.Granted, a.Status)
+			time.Sleep(c.TTL)
+			return claim(100, "b")
+		},
+	} {
+		t.Run(before, func(t *testing.T) {
+			m := new(driver.Memory)
+			a, b := replica(t, m), replica(t, m)
+			see := func(s *driver.Session) {
+				t.Helper()
+				_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
+				require.NoError(t, err)
+			}
+			see(a)
+			goBack := m.Snapshot()
+			c := open(t, a)
+			see(b)
+			x, err := b.Claim(t.Context(), c)
+			require.NoError(t, err)
+			require.Equal(t, protocol.Granted, x.Status)
+			g := protocol.Grant{Name: "job", Tick: c.Tick, Holder: c.Holder, Request: c.Request, Token: x.Token, Attempt: x.Attempt, Takeovers: 1, TTL: time.Minute}
+			require.NoError(t, b.Settle(t.Context(), g, "succeeded"))
+			goBack()
+			see(a)
+			see(b)
+			c.Request = "r-next"
+			x, err = b.Claim(t.Context(), c)
+			require.NoError(t, err)
+			require.Equal(t, protocol.Decided, x.Status)
+			requireSettledOnce(t, a, g)
+		})
+	}
+}
