@@ -205,7 +205,7 @@ func aTickCostsTwoCommandsWhateverTheReplicas(t *testing.T) {
 	}
 	const ticks = 10
 	middle()
-	before, from := counts(), time.Now()
+	before, skipped, from := counts(), f.skipped("job"), time.Now()
 	time.Sleep(time.Until(from.Add(ticks * time.Second)))
 	after, to := counts(), time.Now()
 
@@ -224,7 +224,8 @@ func aTickCostsTwoCommandsWhateverTheReplicas(t *testing.T) {
 		require.GreaterOrEqual(t, times, ticks/2-1, "one in 1.75 seconds, which heartbeats are among")
 		require.LessOrEqual(t, times, ticks+4, "one a second while it holds leases, and one in five where members have changed")
 	}
-	require.Equal(t, ticks, won["a"]+won["b"]+won["c"])
+	skipped = f.skipped("job") - skipped // on a busy machine one may not have ended when the next is due
+	require.Equal(t, ticks, won["a"]+won["b"]+won["c"]+skipped)
 	require.LessOrEqual(t, all, 2*ticks+ticks/2, "but for a report that came late, or a claim that came early")
 	f.judge()
 }

@@ -91,7 +91,7 @@ func TestTickReleasedRightAfterItsGrantGoesOn(t *testing.T) {
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
-				f.job("job", "@every 1h", takes(20*time.Minute))
+				f.job("job", "@every 1m", takes(20*time.Second))
 				for i, r := range f.startMany(4, scheduler.WithShutdownGrace(0), scheduler.WithTTL(time.Minute)) {
 					draw := rand.New(rand.NewPCG(seed, uint64(i)))
 					upTo := func(most time.Duration) time.Duration { return time.Duration(1 + draw.Int64N(int64(most))) }
@@ -105,7 +105,7 @@ func TestTickReleasedRightAfterItsGrantGoesOn(t *testing.T) {
 						return fault{}
 					})
 				}
-				f.sleepTo(time.Hour + 450*time.Millisecond + time.Duration(6*seed)*time.Millisecond)
+				f.sleepTo(time.Minute + 450*time.Millisecond + time.Duration(6*seed)*time.Millisecond)
 				r, _ := f.holder("job")
 				f.halt(r)
 				time.Sleep(2 * time.Second)
