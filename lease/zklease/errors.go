@@ -37,6 +37,7 @@ var hints = []struct {
 	{zk.ErrAuthFailed, true, "check the user and the password in the URL"},
 	{zk.ErrNoServer, false, unreachable},
 	{zk.ErrConnectionClosed, false, unreachable},
+	{zk.ErrClosing, false, unreachable}, // the connection has just broken
 	{errNoSession, false, unreachable},
 }
 

@@ -17,6 +17,9 @@ func (s *Store) Step(d time.Duration) {
 // Sessions counts the sessions that have ended.
 func (s *Store) Sessions() uint64 { return s.medium.link.present() }
 
+// Mzxid returns that part of a revision.
+func Mzxid(revision uint64) uint64 { return mzxidOf(revision) }
+
 // Medium returns the medium of the store.
 func (s *Store) Medium() casstore.Medium { return s.medium }
 

@@ -9,13 +9,13 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/solotick/solotick/internal/steady"
+	"github.com/solotick/solotick/internal/sleep"
 )
 
-// link is a session with the servers. The library connects again when a connection breaks. The
-// session ends when the servers say so, and when there was no connection for its timeout: a new one
-// begins then. Servers that went back to a backup refuse a client that has seen later changes,
-// until such a new one.
+// link is a connection with one of the servers, and the session on it. When a connection that
+// answered requests breaks, its session ends, too: the next call connects again, with a session that
+// has seen nothing. The library could go on with the old one, but it sets watches again from its
+// newest answer on, which it reads while the next may come in.
 type link struct {
 	addrs   []string
 	auth    string // user:password; "" for none
@@ -27,11 +27,11 @@ type link struct {
 
 	mu      sync.Mutex
 	closed  bool
-	conn    *zk.Conn       // nil before the first call
-	ready   chan struct{}  // closed while requests are answered
-	up      bool           // whether it is closed
-	lost    steady.Instant // since when they are not
-	era     uint64         // counts the sessions
+	conn    *zk.Conn           // nil while there is none
+	stop    context.CancelFunc // ends its dialing
+	ready   chan struct{}      // closed while requests are answered
+	up      bool               // whether it is closed
+	era     uint64             // counts the sessions that have ended
 	watches map[*watch]struct{}
 }
 
@@ -49,29 +49,23 @@ func (l *link) session(ctx context.Context) (*zk.Conn, uint64, error) {
 			l.mu.Unlock()
 			return nil, 0, ErrClosed
 		}
-		if l.conn == nil || !l.up && steady.Now().Until(l.lost.Add(l.timeout)) <= 0 {
+		if l.conn == nil {
 			if err := l.connectLocked(); err != nil {
 				l.mu.Unlock()
 				return nil, 0, err
 			}
 		}
-		conn, era, ready := l.conn, l.era, l.ready
-		over := time.NewTimer(steady.Now().Until(l.lost.Add(l.timeout)))
-		if l.up {
-			over.Stop()
-			l.mu.Unlock()
+		conn, era, ready, up := l.conn, l.era, l.ready, l.up
+		l.mu.Unlock()
+		if up {
 			return conn, era, nil
 		}
-		l.mu.Unlock()
 		select {
 		case <-ctx.Done():
-			over.Stop()
 			return nil, 0, unanswered{context.Cause(ctx), l.addrs}
 		case <-ready:
-		case <-over.C:
 		case <-l.quit.Done():
 		}
-		over.Stop()
 	}
 }
 
@@ -82,39 +76,28 @@ func (l *link) present() uint64 {
 	return l.era
 }
 
-// connectLocked begins a session.
+// connectLocked begins to connect, and tries until it has succeeded.
 func (l *link) connectLocked() error {
-	if l.conn != nil {
-		l.wg.Go(l.conn.Close)
-		l.endLocked()
-	}
-	l.lost = steady.Now()
 	var conn *zk.Conn
 	opened := make(chan struct{})
-	conn, events, err := zk.Connect(l.addrs, l.timeout, zk.WithDialer(l.dial), zk.WithHostProvider(new(rotation)),
+	dialing, stop := context.WithCancel(l.quit)
+	conn, events, err := zk.Connect(l.addrs, l.timeout, zk.WithDialer(dialer(dialing)), zk.WithHostProvider(new(rotation)),
 		zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithEventCallback(func(e zk.Event) {
 			<-opened
 			l.receive(conn, e)
 		}))
 	close(opened)
 	if err != nil {
+		stop()
 		return err
 	}
-	l.conn = conn
+	l.conn, l.stop = conn, stop
 	l.wg.Go(func() {
 		for range events { // until the connection's goroutines have ended
 		}
+		stop()
 	})
 	return nil
-}
-
-// endLocked is for the end of a session: what was watched is not any more, and revisions of the
-// next one are not compared with those before.
-func (l *link) endLocked() {
-	l.era++
-	for w := range l.watches {
-		w.end(errSessionEnded)
-	}
 }
 
 // receive takes an event of a connection. It must not block.
@@ -125,17 +108,8 @@ func (l *link) receive(conn *zk.Conn, e zk.Event) {
 	case conn != l.conn || l.closed:
 	case e.Type == zk.EventSession && e.State == zk.StateHasSession:
 		l.wg.Go(func() { l.begin(conn) })
-	case e.Type == zk.EventSession && (e.State == zk.StateDisconnected || e.State == zk.StateExpired):
-		if l.up {
-			l.up, l.ready, l.lost = false, make(chan struct{}), steady.Now()
-			// The library sets watches again, but from its newest answer on, which may be a later one.
-			for w := range l.watches {
-				w.end(errSessionEnded)
-			}
-		}
-		if e.State == zk.StateExpired {
-			l.endLocked()
-		}
+	case e.Type == zk.EventSession && e.State == zk.StateDisconnected && l.up:
+		l.loseLocked()
 	case e.Type == zk.EventNodeCreated, e.Type == zk.EventNodeDeleted, e.Type == zk.EventNodeDataChanged, e.Type == zk.EventNodeChildrenChanged:
 		for w := range l.watches {
 			w.add(e.Path)
@@ -143,12 +117,29 @@ func (l *link) receive(conn *zk.Conn, e zk.Event) {
 	}
 }
 
-// begin lets requests through once the session may make them. Later sessions of a connection say
-// who they are by themselves.
+// loseLocked is for the end of a session: what was watched is not any more, and revisions of the
+// next one are not compared with those before.
+func (l *link) loseLocked() {
+	l.stop() // before the library dials again
+	l.wg.Go(l.conn.Close)
+	l.conn, l.up, l.ready = nil, false, make(chan struct{})
+	l.era++
+	for w := range l.watches {
+		w.end(errSessionEnded)
+	}
+}
+
+// begin lets requests through once the session may make them, and its server has all that was seen
+// on connections before. The connection may break before that; it comes again then.
 func (l *link) begin(conn *zk.Conn) {
 	if l.auth != "" {
 		if err := conn.AddAuth("digest", []byte(l.auth)); err != nil {
-			return // it is lost again
+			return // the server closes the connection
+		}
+	}
+	for _, err := conn.Sync("/"); err != nil; _, err = conn.Sync("/") {
+		if conn.State() != zk.StateHasSession || !sleep.For(l.quit, 20*time.Millisecond) {
+			return
 		}
 	}
 	l.mu.Lock()
@@ -203,19 +194,22 @@ func ask[T any](ctx context.Context, l *link, request func(*zk.Conn) (T, error))
 // greeting is how long a server may take to accept a session; one that is frozen never does.
 const greeting = 2 * time.Second
 
-func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	d := net.Dialer{Timeout: timeout}
-	conn, err := d.DialContext(l.quit, network, address)
-	if err != nil {
-		return nil, err
+// dialer dials until ctx ends, and breaks the connection then.
+func dialer(ctx context.Context) zk.Dialer {
+	return func(network, address string, timeout time.Duration) (net.Conn, error) {
+		d := net.Dialer{Timeout: timeout}
+		conn, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		p := &prompt{Conn: conn}
+		p.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
+		return p, nil
 	}
-	p := &prompt{Conn: conn}
-	p.stop = context.AfterFunc(l.quit, func() { _ = conn.Close() })
-	return p, nil
 }
 
 // prompt is a connection on which the first answer has to come soon. The library would wait for
-// several times the session's timeout, and lose the session meanwhile.
+// several times the session's timeout.
 type prompt struct {
 	net.Conn
 	greeted bool

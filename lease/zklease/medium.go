@@ -48,9 +48,15 @@ const (
 	mostTries = 16
 )
 
+// mzxidBits is how many bits of a revision are the mzxid: 20 for the leader's epoch, and 32 for the
+// changes in it. The others are for the session, and begin again after 4,096 of them.
+const mzxidBits = 52
+
 // revision makes revisions of later sessions greater than those of earlier ones: what was read
 // before a backup was restored is not compared with what comes after.
-func revision(era uint64, mzxid int64) uint64 { return era<<56 | uint64(mzxid)&(1<<56-1) }
+func revision(era uint64, mzxid int64) uint64 { return era<<mzxidBits | mzxidOf(uint64(mzxid)) }
+
+func mzxidOf(revision uint64) uint64 { return revision & (1<<mzxidBits - 1) }
 
 func (m *medium) note(key string, r reading) {
 	m.mu.Lock()
@@ -62,7 +68,7 @@ func (m *medium) note(key string, r reading) {
 		}
 	}
 	m.read[key] = r
-	m.newest = max(m.newest, int64(r.revision&(1<<56-1)))
+	m.newest = max(m.newest, int64(mzxidOf(r.revision)))
 }
 
 func (m *medium) noted(t *tree, key string, from uint64) (reading, bool) {
@@ -70,7 +76,7 @@ func (m *medium) noted(t *tree, key string, from uint64) (reading, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.read[key]
-	if ok = ok && r.tree == t && r.revision == from && r.revision>>56 == era&0xff; !ok {
+	if ok = ok && r.tree == t && r.revision == from && r.revision == revision(era, int64(r.revision)); !ok {
 		return reading{}, false
 	}
 	return r, true

@@ -50,7 +50,7 @@ func TestNodeThatWasMadeAgainConflicts(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, ok)
 	require.Equal(t, "new", string(present.Data))
-	require.Equal(t, next, present.Revision&(1<<56-1))
+	require.Equal(t, next, zklease.Mzxid(present.Revision))
 	put(t, first, "item/a", "newer", present.Revision)
 }
 

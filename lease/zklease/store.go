@@ -42,9 +42,9 @@ type Option func(*options)
 // TTL.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
-// WithSessionTimeout is how long a session outlives its connection; the default is 10 s, at least
-// 100 ms. The servers have bounds of their own, mostly 4 s and 40 s. No lease depends on a session.
-// A connection on which nothing comes for two thirds of it is given up.
+// WithSessionTimeout is how long the servers keep a session whose connection has broken; the default
+// is 10 s, at least 100 ms. The servers have bounds of their own, mostly 4 s and 40 s. No lease
+// depends on a session. A connection on which nothing comes for two thirds of it is given up.
 func WithSessionTimeout(d time.Duration) Option { return func(o *options) { o.session = d } }
 
 // Open makes a store of the namespace on the servers of the URL

@@ -14,7 +14,7 @@ import (
 
 // watch follows the values of a generation. A watch of ZooKeeper fires once, and says only that
 // something has changed: reading the value sets the next one, so no change is missed, though several
-// may be one. The library sets them all again when it connects to another server.
+// may be one. It ends with the connection, and is begun again by the caller.
 type watch struct {
 	mu    sync.Mutex
 	paths map[string]struct{} // that have changed
