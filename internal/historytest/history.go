@@ -27,6 +27,7 @@ var seed = flag.Uint64("seed", 0, "of the random faults and changes of the histo
 const (
 	atOnce = 4 // processes
 	faults = 24
+	enough = 100 // operations: a shorter history proves little
 )
 
 // Run starts processes, disturbs them, and checks what they were asked and answered. start starts
@@ -34,7 +35,7 @@ const (
 // of the others, or that a process is killed or frozen.
 func Run(t *testing.T, start func(name string, seed uint64) *exec.Cmd, others ...func()) {
 	t.Helper()
-	h := &history{t: t, start: start}
+	h := &history{t: t, start: start, more: make(chan struct{}, 1)}
 	seed := *seed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -45,8 +46,9 @@ func Run(t *testing.T, start func(name string, seed uint64) *exec.Cmd, others ..
 	for i := range running {
 		running[i] = h.begin(r.Uint64())
 	}
-	for range faults {
+	for n := range faults {
 		i := r.IntN(atOnce)
+		h.await(enough * (n + 1) / faults)
 		time.Sleep(time.Duration(20+r.IntN(60)) * time.Millisecond) // the faults are to come at random
 		switch kind := r.IntN(2 + len(others)); kind {
 		case 0:
@@ -60,6 +62,7 @@ func Run(t *testing.T, start func(name string, seed uint64) *exec.Cmd, others ..
 			others[kind-2]()
 		}
 	}
+	h.await(enough + 1)
 	for i := range running {
 		running[i].kill()
 	}
@@ -75,6 +78,7 @@ type history struct {
 	clients    int
 	operations []porcupine.Operation
 	conflicts  int
+	more       chan struct{} // has an element when one of them has grown
 }
 
 // process is one that contends.
@@ -118,6 +122,10 @@ func (h *history) follow(client int, out io.Reader) {
 		}
 		h.operations = append(h.operations, porcupine.Operation{ClientId: client, Input: *asks, Call: asks.At, Output: answer, Return: returned})
 		asks = nil
+		select {
+		case h.more <- struct{}{}:
+		default: // there is an element
+		}
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var e event
@@ -138,10 +146,30 @@ func (h *history) follow(client int, out io.Reader) {
 	}
 }
 
+// await waits until so many operations are known, one more than enough with a conflict among them,
+// on a machine that is slow.
+func (h *history) await(operations int) {
+	h.t.Helper()
+	bound := time.After(time.Minute)
+	for {
+		h.mu.Lock()
+		done := len(h.operations) >= operations && (operations <= enough || h.conflicts > 0)
+		h.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-h.more:
+		case <-bound:
+			h.t.Fatalf("the processes do not get to %d operations", operations)
+		}
+	}
+}
+
 func (h *history) check() {
 	h.t.Helper()
 	h.t.Logf("%d operations, %d conflicts", len(h.operations), h.conflicts)
-	require.Greater(h.t, len(h.operations), 100, "a history that short proves little")
+	require.Greater(h.t, len(h.operations), enough, "a history that short proves little")
 	require.Positive(h.t, h.conflicts, "a history without conflicts proves little")
 	result, info := porcupine.CheckOperationsVerbose(registers.ToModel(), h.operations, time.Minute)
 	if result != porcupine.Ok {

@@ -56,24 +56,34 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// StartWithClock is Start of a server whose clock the test may move: see [Server.SetClock].
+// StartWithClock is LaunchWithClock for one test.
 func StartWithClock(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	s, err := prepare(freePorts(1)[0], settings...)
-	if err == nil {
-		t.Cleanup(s.Stop)
-		s.clock, err = skewtest.NewClock(s.dir)
-	}
-	if err == nil {
-		err = s.launch()
-	}
+	s, err := LaunchWithClock(settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(s.Stop)
 	return s
 }
 
-// SetClock puts the wall clock of a server that was started by [StartWithClock] so far ahead of the
+// LaunchWithClock is Launch of a server whose clock a test may move: see [Server.SetClock].
+func LaunchWithClock(settings ...string) (*Server, error) {
+	s, err := prepare(freePorts(1)[0], settings...)
+	if err != nil {
+		return nil, err
+	}
+	if s.clock, err = skewtest.NewClock(s.dir); err == nil {
+		err = s.launch()
+	}
+	if err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// SetClock puts the wall clock of a server that was started by [LaunchWithClock] so far ahead of the
 // machine's.
 func (s *Server) SetClock(t testing.TB, ahead time.Duration) {
 	t.Helper()
@@ -95,9 +105,22 @@ func Launch(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// StartEnsemble starts n servers that elect a leader among them, and returns when all answer.
+// StartEnsemble is LaunchEnsemble for one test, which fails without the servers and stops them at
+// its end.
 func StartEnsemble(t testing.TB, n int, settings ...string) []*Server {
 	t.Helper()
+	servers, err := LaunchEnsemble(n, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range servers {
+		t.Cleanup(s.Stop)
+	}
+	return servers
+}
+
+// LaunchEnsemble starts n servers that elect a leader among them, and returns when all answer.
+func LaunchEnsemble(n int, settings ...string) ([]*Server, error) {
 	ports := freePorts(3 * n)
 	settings = append([]string{"initLimit=20", "syncLimit=10"}, settings...)
 	for i := range n {
@@ -107,22 +130,26 @@ func StartEnsemble(t testing.TB, n int, settings ...string) []*Server {
 	failed := make([]error, n)
 	var wg sync.WaitGroup
 	for i := range servers {
-		s, err := prepare(ports[i], settings...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Stop)
-		if err := os.WriteFile(filepath.Join(s.dir, "data", "myid"), []byte(strconv.Itoa(i+1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		servers[i] = s
-		wg.Go(func() { failed[i] = s.launch() })
+		wg.Go(func() {
+			s, err := prepare(ports[i], settings...)
+			if err == nil {
+				servers[i] = s
+				err = os.WriteFile(filepath.Join(s.data(), "myid"), []byte(strconv.Itoa(i+1)), 0o600)
+			}
+			if err == nil {
+				err = s.launch()
+			}
+			failed[i] = err
+		})
 	}
 	wg.Wait()
-	if err := errors.Join(failed...); err != nil {
-		t.Fatal(err)
+	err := errors.Join(failed...)
+	for _, s := range servers {
+		if err != nil && s != nil {
+			s.Stop()
+		}
 	}
-	return servers
+	return servers, err
 }
 
 func prepare(port int, settings ...string) (*Server, error) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/solotick/solotick/internal/historytest"
 	"github.com/solotick/solotick/internal/proxytest"
-	"github.com/solotick/solotick/internal/zktest"
 	"github.com/solotick/solotick/lease/zklease"
 )
 
@@ -32,7 +31,7 @@ func contend(args []string) error {
 
 func TestHistoriesOfProcessesAreLinearizable(t *testing.T) {
 	t.Parallel()
-	server := zktest.Start(t)
+	server := single.take(t)[0]
 	proxy := proxytest.New(t, server.Addr())
 	historytest.Run(t, func(name string, seed uint64) *exec.Cmd {
 		c := exec.Command(os.Args[0], "-test.run=^$")

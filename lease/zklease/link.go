@@ -14,13 +14,13 @@ import (
 
 // link is a connection with one of the servers, and the session on it. When a connection that
 // answered requests breaks, its session ends, too: the next call connects again, with a session that
-// has seen nothing. The library could go on with the old one, but it sets watches again from its
-// newest answer on, which it reads while the next may come in.
+// has seen nothing.
 type link struct {
 	addrs   []string
 	auth    string // user:password; "" for none
 	timeout time.Duration
 
+	flags  flags
 	quit   context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -81,7 +81,7 @@ func (l *link) connectLocked() error {
 	var conn *zk.Conn
 	opened := make(chan struct{})
 	dialing, stop := context.WithCancel(l.quit)
-	conn, events, err := zk.Connect(l.addrs, l.timeout, zk.WithDialer(dialer(dialing)), zk.WithHostProvider(new(rotation)),
+	conn, events, err := zk.Connect(l.addrs, l.timeout, zk.WithDialer(l.dialer(dialing)), zk.WithHostProvider(new(rotation)),
 		zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithEventCallback(func(e zk.Event) {
 			<-opened
 			l.receive(conn, e)
@@ -195,14 +195,14 @@ func ask[T any](ctx context.Context, l *link, request func(*zk.Conn) (T, error))
 const greeting = 2 * time.Second
 
 // dialer dials until ctx ends, and breaks the connection then.
-func dialer(ctx context.Context) zk.Dialer {
+func (l *link) dialer(ctx context.Context) zk.Dialer {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
 		d := net.Dialer{Timeout: timeout}
 		conn, err := d.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		p := &prompt{Conn: conn}
+		p := &prompt{Conn: flagged{conn, &l.flags}}
 		p.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
 		return p, nil
 	}

@@ -1,9 +1,11 @@
 package zklease_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +21,42 @@ import (
 // shared is a server that tests share which do nothing to it.
 var shared *zktest.Server
 
+// breakable are servers that one test at a time has for itself. It may break them, and leaves them
+// serving.
+type breakable struct {
+	launch func() ([]*zktest.Server, error)
+
+	mu      sync.Mutex
+	servers []*zktest.Server // nil before the first test
+}
+
+var single = breakable{launch: func() ([]*zktest.Server, error) {
+	s, err := zktest.LaunchWithClock()
+	return []*zktest.Server{s}, err
+}}
+
+var ensemble = breakable{launch: func() ([]*zktest.Server, error) {
+	return zktest.LaunchEnsemble(3, "syncLimit=25", "maxSessionTimeout=60000")
+}}
+
+func (b *breakable) take(t *testing.T) []*zktest.Server {
+	t.Helper()
+	b.mu.Lock()
+	t.Cleanup(b.mu.Unlock)
+	if b.servers == nil {
+		servers, err := b.launch()
+		require.NoError(t, err)
+		b.servers = servers
+	}
+	return b.servers
+}
+
+func (b *breakable) stop() {
+	for _, s := range b.servers {
+		s.Stop()
+	}
+}
+
 func TestMain(m *testing.M) {
 	if what := strings.Fields(os.Getenv(asked)); len(what) > 0 {
 		if err := contend(what); err != nil {
@@ -27,13 +65,19 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	var err error
+	flag.Parse()
+	err := flag.Set("test.parallel", "6") // they wait more than they compute
+	if err != nil {
+		panic(err)
+	}
 	if shared, err = zktest.Launch(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	code := m.Run()
 	shared.Stop()
+	single.stop()
+	ensemble.stop()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

@@ -172,7 +172,8 @@ func (f *follower) list(ctx context.Context, names []string, changed func(key st
 	err = each(len(fresh), func(i int) error {
 		path := f.tree.valuePath(fresh[i])
 		_, _, err := ask(ctx, f.link, func(c *zk.Conn) (bool, error) {
-			exists, _, _, err := c.ExistsW(path)
+			defer f.link.flags.raise(path)()
+			exists, _, err := c.Exists(path)
 			return exists, err
 		})
 		return f.at(path, err)
@@ -185,7 +186,8 @@ func (f *follower) list(ctx context.Context, names []string, changed func(key st
 
 func (f *follower) children(ctx context.Context, path string) ([]string, error) {
 	names, _, err := ask(ctx, f.link, func(c *zk.Conn) ([]string, error) {
-		names, _, _, err := c.ChildrenW(path)
+		defer f.link.flags.raise(path)()
+		names, _, err := c.Children(path)
 		return names, err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
@@ -199,8 +201,8 @@ func (f *follower) read(ctx context.Context, keys []string, changed func(key str
 	list := make([]casstore.Kept, len(keys))
 	err := each(len(keys), func(i int) (err error) {
 		list[i], _, err = f.get(ctx, f.tree, keys[i], func(c *zk.Conn, path string) ([]byte, *zk.Stat, error) {
-			data, stat, _, err := c.GetW(path)
-			return data, stat, err
+			defer f.link.flags.raise(path)()
+			return c.Get(path)
 		})
 		return err
 	})
