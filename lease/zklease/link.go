@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/solotick/solotick/internal/sleep"
 )
 
 // link is a connection with one of the servers, and the session on it. When a connection that
@@ -138,7 +136,11 @@ func (l *link) begin(conn *zk.Conn) {
 		}
 	}
 	for _, err := conn.Sync("/"); err != nil; _, err = conn.Sync("/") {
-		if conn.State() != zk.StateHasSession || !sleep.For(l.quit, 20*time.Millisecond) {
+		select {
+		case <-l.quit.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+		if conn.State() != zk.StateHasSession || l.quit.Err() != nil {
 			return
 		}
 	}
