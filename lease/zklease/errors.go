@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -49,6 +50,9 @@ func advice(err error) (hint string, permanent bool) {
 		if errors.Is(err, h.err) {
 			return h.hint, h.permanent
 		}
+	}
+	if errors.As(err, new(net.Error)) { // the request could not be written
+		return unreachable, false
 	}
 	return "", false
 }

@@ -42,7 +42,12 @@ var ensemble = breakable{launch: func() ([]*zktest.Server, error) {
 func (b *breakable) take(t *testing.T) []*zktest.Server {
 	t.Helper()
 	b.mu.Lock()
-	t.Cleanup(b.mu.Unlock)
+	t.Cleanup(func() {
+		if t.Failed() { // it may have left them broken
+			b.stop()
+		}
+		b.mu.Unlock()
+	})
 	if b.servers == nil {
 		servers, err := b.launch()
 		require.NoError(t, err)
@@ -55,6 +60,7 @@ func (b *breakable) stop() {
 	for _, s := range b.servers {
 		s.Stop()
 	}
+	b.servers = nil
 }
 
 func TestMain(m *testing.M) {
