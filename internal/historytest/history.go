@@ -171,7 +171,7 @@ func (h *history) check() {
 	h.t.Logf("%d operations, %d conflicts", len(h.operations), h.conflicts)
 	require.Greater(h.t, len(h.operations), enough, "a history that short proves little")
 	require.Positive(h.t, h.conflicts, "a history without conflicts proves little")
-	result, info := porcupine.CheckOperationsVerbose(registers.ToModel(), h.operations, time.Minute)
+	result, info := porcupine.CheckOperationsVerbose(registers.ToModel(), h.operations, 20*time.Second)
 	if result == porcupine.Unknown {
 		h.t.Log("undecided: the search takes too long where many answers were lost, or on a busy machine")
 	}
