@@ -49,23 +49,6 @@ func PostgresDSN(dir string) string {
 	return "host=" + dir + " port=" + port + " user=test dbname=postgres sslmode=disable"
 }
 
-// PostgresOnTCP starts PostgreSQL at an address of its own, with a clock that can be set. What was
-// committed survives the server's death, but not the machine's. The user test has all rights.
-func PostgresOnTCP(ping func(ctx context.Context, addr string) error) (*Server, error) {
-	addr, err := freeAddr()
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{quit: syscall.SIGQUIT, Addr: addr, ping: func(ctx context.Context, _ string) error { return ping(ctx, addr) }}
-	_, port, _ := net.SplitHostPort(addr)
-	return s, s.start(initDB, func(dir string) (*exec.Cmd, error) {
-		return postgres(dir, "listen_addresses=127.0.0.1", "port="+port)
-	}, func(dir string) (err error) {
-		s.clock, err = skewtest.NewClock(dir)
-		return err
-	})
-}
-
 func initDB(dir string) (*exec.Cmd, error) {
 	binary, err := Find("initdb")
 	return exec.Command(binary, "-D", filepath.Join(dir, "data"), "-U", "test", "-A", "trust", "-E", "UTF8",

@@ -17,16 +17,16 @@ import (
 // Proxy listens on a loopback address and carries each connection to one upstream address. It
 // starts healthy. All methods are safe for concurrent use.
 type Proxy struct {
-	upstream string
 	listener net.Listener
 	ctx      context.Context // the test's
 	wg       sync.WaitGroup  // of every goroutine of the proxy
 
-	mu     sync.Mutex
-	closed bool
-	conns  map[*conn]struct{}
-	faults faults
-	counts counts
+	mu       sync.Mutex
+	upstream string
+	closed   bool
+	conns    map[*conn]struct{}
+	faults   faults
+	counts   counts
 }
 
 // New starts a proxy in front of upstream, host:port, which need not answer yet. It ends, with all
@@ -60,6 +60,15 @@ func New(t testing.TB, upstream string) *Proxy {
 // Addr returns the host:port that clients dial. It stays the same whatever the faults.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
+// Move resets all connections, and carries new ones to another upstream, as when the name of a service
+// comes to lead to another server.
+func (p *Proxy) Move(upstream string) {
+	p.mu.Lock()
+	p.upstream = upstream
+	p.mu.Unlock()
+	p.resetConns(func(*conn) bool { return true })
+}
+
 func (p *Proxy) listen() {
 	for {
 		client, err := p.listener.Accept()
@@ -73,8 +82,9 @@ func (p *Proxy) listen() {
 func (p *Proxy) connect(client *net.TCPConn) {
 	p.mu.Lock()
 	p.counts.connections++
+	upstream := p.upstream
 	p.mu.Unlock()
-	server, err := new(net.Dialer).DialContext(p.ctx, "tcp", p.upstream)
+	server, err := new(net.Dialer).DialContext(p.ctx, "tcp", upstream)
 	if err != nil {
 		reset(client)
 		return
@@ -82,7 +92,7 @@ func (p *Proxy) connect(client *net.TCPConn) {
 	c := newConn(p, client, server.(*net.TCPConn))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.faults.cut {
+	if p.closed || p.faults.cut || p.upstream != upstream {
 		c.resetEnds()
 		return
 	}

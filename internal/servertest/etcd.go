@@ -69,16 +69,32 @@ func EtcdCluster(args ...string) ([]*Server, error) {
 
 // Healthy returns nil when an etcd serves.
 func Healthy(s *Server) error {
+	_, err := get(s, "/health")
+	return err
+}
+
+func get(s *Server, path string) (string, error) {
 	client := http.Client{Timeout: time.Second}
 	defer client.CloseIdleConnections()
-	res, err := client.Get("http://" + s.Addr(0) + "/health")
+	res, err := client.Get("http://" + s.Addr(0) + path)
 	if err != nil {
-		return err
+		return "", err
 	}
 	text, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("/health: %s: %s", res.Status, text)
+		err = fmt.Errorf("%s: %s: %s", path, res.Status, text)
 	}
-	return err
+	return string(text), err
+}
+
+// EtcdLeader returns which of the members leads the others; nil when none does.
+func EtcdLeader(members []*Server) *Server {
+	for _, s := range members {
+		text, err := get(s, "/metrics")
+		if err == nil && strings.Contains(text, "\netcd_server_is_leader 1\n") {
+			return s
+		}
+	}
+	return nil
 }

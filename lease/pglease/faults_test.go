@@ -240,10 +240,7 @@ func TestStandbyIsRefusedAndFailoverFollowed(t *testing.T) {
 	primary := apart(t, "wal_level=replica", "max_wal_senders=4", "hot_standby=on")
 	dsn := func(s *dbtest.Server) string { return "postgres://test@" + s.Addr + "/postgres?sslmode=disable" }
 	changed(t, open(t, dsn(primary)), "job", driver.Version{}, "replicated")
-	standby, err := dbtest.PostgresFrom(func(dir string) (*exec.Cmd, error) {
-		backup, err := dbtest.Find("pg_basebackup")
-		return exec.Command(backup, "-D", dir+"/data", "-d", dsn(primary), "-R", "-X", "stream", "--checkpoint=fast", "--no-sync"), err
-	}, answers)
+	standby, err := dbtest.PostgresStandby(primary.Addr, answers)
 	require.NoError(t, err)
 
 	err = read(t.Context(), open(t, dsn(standby)), "job").Err

@@ -125,8 +125,8 @@ var redisDurable = kit{
 }
 
 var redisQuorum = kit{
-	name:   "quorum",
-	cannot: map[string]string{failedOver: noFailover, restored: "three servers have no backup of one moment"},
+	name: "quorum", successor: "of three servers one is lost, and comes back empty; another is frozen before, and has nothing of what comes then",
+	cannot: map[string]string{restored: "three servers have no backup of one moment"},
 	start: func(t testing.TB) *server {
 		list := []*redistest.Server{redistest.Start(t, redistest.WithClock()), redistest.Start(t), redistest.Start(t)}
 		one := list[0]
@@ -135,6 +135,13 @@ var redisQuorum = kit{
 			for _, r := range list {
 				r.Flush()
 			}
+		}
+		s.failOver = func(before func()) {
+			list[2].Freeze()
+			before()
+			one.Kill()
+			list[2].Thaw()
+			one.Restart()
 		}
 		for _, r := range list {
 			s.addrs = append(s.addrs, r.Addr())

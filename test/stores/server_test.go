@@ -13,6 +13,10 @@ type kit struct {
 	name   string            // in the head of the table
 	cannot map[string]string // the faults that cannot be brought about, each with the reason
 	start  func(t testing.TB) *server
+	// replicated gets servers of which one takes the place of another, and successor says which, for
+	// the table. Without it they are those of start.
+	replicated func(t testing.TB) *server
+	successor  string
 	// open opens the store of one replica, or of the test.
 	open func(addrs []string, namespace string) (lease.Store, error)
 }
@@ -27,7 +31,7 @@ type server struct {
 	empty         func() // all servers
 	backup        func()
 	restore       func()
-	failOver      func(before func()) // before is called when the next server is cut off from the present one
+	failOver      func(before func()) // before is called when the present server is cut off from the next one
 	stepClock     func(ahead time.Duration)
 }
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/dbtest"
+	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/mysqllease"
 	"github.com/solotick/solotick/lease/pglease"
@@ -22,14 +23,15 @@ import (
 
 // ofDatabase is what the suite does to a database server.
 func ofDatabase(t testing.TB, s *dbtest.Server) *server {
-	must := func(do func() error) func() { return func() { require.NoError(t, do()) } }
-	backup, restore := coldBackup(t, s.Dir, s.Kill, must(s.Restart))
+	backup, restore := coldBackup(t, s.Dir, s.Kill, must(t, s.Restart))
 	return &server{
-		addrs: []string{s.Addr}, freeze: must(s.Freeze), thaw: must(s.Thaw), kill: s.Kill, restart: must(s.Restart),
+		addrs: []string{s.Addr}, freeze: must(t, s.Freeze), thaw: must(t, s.Thaw), kill: s.Kill, restart: must(t, s.Restart),
 		backup: backup, restore: restore,
 		stepClock: func(ahead time.Duration) { require.NoError(t, s.SetClock(ahead)) },
 	}
 }
+
+func must(t testing.TB, do func() error) func() { return func() { require.NoError(t, do()) } }
 
 // coldBackup copies the directory of a server that is killed meanwhile, and brings it back.
 func coldBackup(t testing.TB, dir string, kill, restart func()) (backup, restore func()) {
@@ -58,62 +60,104 @@ func statements(t testing.TB, driver, dsn string, list ...string) {
 }
 
 var postgreSQL = kit{
-	name:   "PostgreSQL",
-	cannot: map[string]string{failedOver: noFailover},
+	name: "PostgreSQL", successor: "to a synchronous standby, which is cut off before",
 	start: func(t testing.TB) *server {
-		dsn := func(addr string) string { return "postgres://test@" + addr + "/postgres?sslmode=disable" }
-		db, err := dbtest.PostgresOnTCP(func(ctx context.Context, addr string) error {
-			db, err := sql.Open("pgx", dsn(addr))
-			if err != nil {
-				return err
-			}
-			defer func() { _ = db.Close() }()
-			return db.PingContext(ctx)
-		})
+		db, err := dbtest.Postgres(postgresAnswers)
 		require.NoError(t, err)
 		s := ofDatabase(t, db)
-		signal := func(which syscall.Signal) { // to the processes of its connections, too
-			pids, err := db.Children()
-			require.NoError(t, err)
-			for _, pid := range pids {
-				_ = syscall.Kill(pid, which) // one may have ended
-			}
-		}
-		freeze, thaw := s.freeze, s.thaw
-		s.freeze = func() { freeze(); signal(syscall.SIGSTOP) }
-		s.thaw = func() { signal(syscall.SIGCONT); thaw() }
 		s.empty = func() {
-			statements(t, "pgx", dsn(db.Addr), "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+			statements(t, "pgx", dbtest.PostgresDSN(db.Dir), "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 		}
 		return s
 	},
+	replicated: func(t testing.TB) *server {
+		primary, err := dbtest.Postgres(postgresAnswers, "synchronous_standby_names=*")
+		require.NoError(t, err)
+		link := proxytest.New(t, primary.Addr)
+		standby, err := dbtest.PostgresStandby(link.Addr(), postgresAnswers)
+		require.NoError(t, err)
+		await(t, "pgx", dbtest.PostgresDSN(primary.Dir), "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", "1")
+		return &server{addrs: []string{primary.Addr, standby.Addr}, failOver: func(before func()) {
+			link.Cut()
+			before()
+			primary.Kill()
+			statements(t, "pgx", dbtest.PostgresDSN(standby.Dir), "SELECT pg_promote()")
+		}}
+	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {
-		return pglease.Open("postgres://test@"+addrs[0]+"/postgres?sslmode=disable", namespace)
+		return pglease.Open("postgres://test@"+strings.Join(addrs, ",")+"/postgres?sslmode=disable&target_session_attrs=read-write", namespace)
 	},
 }
 
+func postgresAnswers(ctx context.Context, dir string) error {
+	return answers(ctx, "pgx", dbtest.PostgresDSN(dir))
+}
+
+func mariaDBAnswers(ctx context.Context, dir string) error {
+	return answers(ctx, "mysql", "root@unix("+dbtest.MariaDBSocket(dir)+")/")
+}
+
+func answers(ctx context.Context, driver, dsn string) error {
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	return db.PingContext(ctx)
+}
+
+// await waits until a query returns what is wanted.
+func await(t testing.TB, driver, dsn, query, wanted string) {
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	require.Eventually(t, func() bool {
+		var value string
+		return db.QueryRowContext(t.Context(), query).Scan(&value) == nil && value == wanted
+	}, patience, 20*time.Millisecond)
+}
+
+// ofFleet makes the database of the fleet, and its user, who may not write to a replica.
+var ofFleet = []string{
+	"CREATE DATABASE fleet", "CREATE USER fleet@'%'", "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON fleet.* TO fleet@'%'",
+}
+
 var mariaDB = kit{
-	name:   "MariaDB",
-	cannot: map[string]string{failedOver: noFailover},
+	name: "MariaDB", successor: "to a semi-synchronous replica, which is cut off before",
 	start: func(t testing.TB) *server {
-		answers := func(ctx context.Context, dir string) error {
-			db, err := sql.Open("mysql", "root@unix("+dbtest.MariaDBSocket(dir)+")/")
-			if err != nil {
-				return err
-			}
-			defer func() { _ = db.Close() }()
-			return db.PingContext(ctx)
-		}
-		db, err := dbtest.MariaDB(answers)
+		db, err := dbtest.MariaDB(mariaDBAnswers)
 		require.NoError(t, err)
 		t.Cleanup(db.Kill)
 		at := "root@tcp(" + db.Addr + ")/"
-		statements(t, "mysql", at, "CREATE DATABASE fleet")
+		statements(t, "mysql", at, ofFleet...)
 		s := ofDatabase(t, db)
 		s.empty = func() { statements(t, "mysql", at, "DROP DATABASE fleet", "CREATE DATABASE fleet") }
 		return s
 	},
+	replicated: func(t testing.TB) *server {
+		primary, err := dbtest.MariaDB(mariaDBAnswers, dbtest.MariaDBPrimary...)
+		require.NoError(t, err)
+		t.Cleanup(primary.Kill)
+		link, front := proxytest.New(t, primary.Addr), proxytest.New(t, primary.Addr)
+		replica, err := dbtest.MariaDB(mariaDBAnswers, dbtest.MariaDBReplica...)
+		require.NoError(t, err)
+		t.Cleanup(replica.Kill)
+		admin, err := sql.Open("mysql", "root@tcp("+replica.Addr+")/")
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = admin.Close() })
+		require.NoError(t, dbtest.FollowMariaDB(t.Context(), admin, link.Addr()))
+		at := "root@tcp(" + primary.Addr + ")/"
+		await(t, "mysql", at, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'rpl_semi_sync_master_clients'", "1")
+		statements(t, "mysql", at, ofFleet...)
+		return &server{addrs: []string{front.Addr()}, failOver: func(before func()) {
+			link.Cut()
+			before()
+			primary.Kill()
+			require.NoError(t, dbtest.PromoteMariaDB(t.Context(), admin))
+			front.Move(replica.Addr)
+		}}
+	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {
-		return mysqllease.Open("mysql://root@"+addrs[0]+"/fleet", namespace)
+		return mysqllease.Open("mysql://fleet@"+addrs[0]+"/fleet", namespace)
 	},
 }

@@ -42,7 +42,11 @@ func TestStoresKeepWhatTheTableSays(t *testing.T) {
 						note(k, s, map[string]finding{"": {Cannot: true, Reason: reason}})
 					case s.quick || *all || *update:
 						t.Run(s.fault, func(t *testing.T) {
-							note(k, s, several(s, func() map[string]finding { return play(t, k, started, s) }))
+							servers := started
+							if s.fault == failedOver && k.replicated != nil {
+								servers = sync.OnceValue(func() *server { return k.replicated(t) })
+							}
+							note(k, s, several(s, func() map[string]finding { return play(t, k, servers, s) }))
 						})
 					}
 				}

@@ -108,7 +108,12 @@ func (r results) table() string {
 		}
 		b.WriteString("| " + s.fault + star + " |")
 		for _, k := range kits {
-			b.WriteString(" " + cell(r[k.name][s.fault], &n) + " |")
+			found := r[k.name][s.fault]
+			b.WriteString(" " + cell(found, &n))
+			if _, none := found[""]; s.fault == failedOver && k.successor != "" && !none {
+				b.WriteString(" " + n.number(k.successor))
+			}
+			b.WriteString(" |")
 		}
 		b.WriteString("\n")
 	}
