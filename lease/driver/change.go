@@ -41,6 +41,7 @@ type work struct {
 	essential bool
 	claims    bool // what the rule wants changed decides a claim
 	removes   bool // the rule wants the value removed
+	affirms   bool // the rule says that an earlier request has changed the value: see decide
 
 	before  leaseIndex
 	value   Value
@@ -146,6 +147,9 @@ func (s *Session) next(w *work) (op Op, ask bool) {
 }
 
 // decide applies the rule. It returns the change that it wants, nil for none.
+//
+// What an earlier request has changed is written once more before it is affirmed: a read may show
+// what its writer was never answered, for the replicas of the store do not have it.
 func (s *Session) decide(w *work) (*Change, error) {
 	now := w.now
 	if ahead := w.due.Sub(now); !w.truth && ahead > 0 && ahead < soon {
@@ -196,7 +200,8 @@ func (s *Session) decide(w *work) (*Change, error) {
 		longest = max(longest, fresh.TTL)
 	}
 	c.Drop = before.rest(c.Drop)
-	if guessed == 0 && !w.removes && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
+	affirms := w.affirms && w.value.Version != Version{}
+	if guessed == 0 && !w.removes && !affirms && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
 		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
 		s.keep(w, w.value, 0)
 		return nil, nil

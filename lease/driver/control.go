@@ -18,6 +18,7 @@ func (s *Session) Pause(ctx context.Context, name string, p protocol.Pause) (in 
 		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			in, answer = r.Pause(p, at)
+			w.affirms = answer == nil
 			return about(answer == nil, name, protocol.PauseChanged)
 		}
 	})
@@ -37,6 +38,7 @@ func (s *Session) Resume(ctx context.Context, name string, q protocol.Resume) (w
 		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			was, answer = r.Resume(q, at)
+			w.affirms = answer == nil
 			return about(answer == nil, name, protocol.PauseChanged)
 		}
 	})
@@ -57,6 +59,7 @@ func (s *Session) Cancel(ctx context.Context, c protocol.Cancel) (a protocol.Can
 		w.rule = func(at *record.Moment) []Notification {
 			var wake bool
 			a, wake, answer = r.Cancel(c, at)
+			w.affirms = answer == nil
 			return about(wake, c.Name, protocol.Cancelling)
 		}
 	})
@@ -82,6 +85,7 @@ func (s *Session) Repair(ctx context.Context, q protocol.Repair) (a protocol.Rep
 		w.rule = func(at *record.Moment) []Notification {
 			r.Recall(settled)
 			a, answer = r.Repair(q, at)
+			w.affirms = answer == nil && a.Changed
 			return about(a.Changed, q.Name, protocol.PauseChanged)
 		}
 	})
@@ -98,6 +102,7 @@ func (s *Session) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.T
 		w.rule = func(at *record.Moment) []Notification {
 			var wake bool
 			a, wake, answer = r.Trigger(t, at)
+			w.affirms = answer == nil
 			return about(wake, t.Name, a.Tick)
 		}
 	})

@@ -41,7 +41,7 @@ func TestKeptDecodingsEqualFreshOnes(t *testing.T) {
 			restore := m.Snapshot()
 			var grants []protocol.Grant
 			kept := 0
-			for range 150 {
+			for range 250 {
 				time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
 				s := replicas[random.IntN(2)]
 				if random.IntN(4) == 0 {
@@ -57,7 +57,7 @@ func TestKeptDecodingsEqualFreshOnes(t *testing.T) {
 					kept += requireDecodedAfresh(t, s)
 				}
 			}
-			require.Greater(t, kept, 50, "decodings that were compared")
+			require.Greater(t, kept, 30, "decodings that were compared")
 		})
 	}
 }

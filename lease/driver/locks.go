@@ -12,12 +12,13 @@ import (
 
 // oneLock applies a rule to the lock of that name. The rule returns the requests to notify, where
 // an empty list, but not nil, means any.
-func (s *Session) oneLock(ctx context.Context, what, name string, essential bool, f func(l *record.Lock, at *record.Moment) []string,
+func (s *Session) oneLock(ctx context.Context, what, name string, essential bool, f func(l *record.Lock, at *record.Moment) (waiters []string, affirms bool),
 	made func(guessed, token int64, now time.Time)) error {
 	l := new(record.Lock)
 	w := &work{key: lockPrefix + name, state: l, essential: essential, made: made}
 	w.rule = func(at *record.Moment) []Notification {
-		if waiters := f(l, at); waiters != nil {
+		waiters, affirms := f(l, at)
+		if w.affirms = affirms; waiters != nil {
 			return []Notification{{Name: name, Waiters: waiters}}
 		}
 		return nil
@@ -31,9 +32,9 @@ func (s *Session) ClaimLock(ctx context.Context, c protocol.LockClaim) (a protoc
 	if err := c.Validate(); err != nil {
 		return protocol.LockAnswer{}, err
 	}
-	err = s.oneLock(ctx, "claim", c.Name, false, func(l *record.Lock, at *record.Moment) (waiters []string) {
+	err = s.oneLock(ctx, "claim", c.Name, false, func(l *record.Lock, at *record.Moment) (waiters []string, affirms bool) {
 		a, waiters = l.Claim(c, at)
-		return waiters
+		return waiters, a.Status == protocol.Granted
 	}, func(guessed, stamped int64, now time.Time) {
 		stamp(&a.Token, &a.Remaining, &a.Now, guessed, stamped, now)
 	})
@@ -63,9 +64,9 @@ func (s *Session) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
 		return err
 	}
 	var answer error
-	err := s.oneLock(ctx, "release", g.Name, true, func(l *record.Lock, at *record.Moment) (waiters []string) {
+	err := s.oneLock(ctx, "release", g.Name, true, func(l *record.Lock, at *record.Moment) (waiters []string, _ bool) {
 		waiters, answer = l.Release(g, at)
-		return waiters
+		return waiters, false
 	}, nil)
 	return cmp.Or(err, answer)
 }
@@ -117,9 +118,9 @@ func (s *Session) ForceRelease(ctx context.Context, name string, token int64) (h
 	if err := checkName(name); err != nil {
 		return false, err
 	}
-	err = s.oneLock(ctx, "force release of", name, true, func(l *record.Lock, at *record.Moment) (waiters []string) {
+	err = s.oneLock(ctx, "force release of", name, true, func(l *record.Lock, at *record.Moment) (waiters []string, _ bool) {
 		waiters, held = l.ForceRelease(token, at)
-		return waiters
+		return waiters, false
 	}, nil)
 	return held, err
 }

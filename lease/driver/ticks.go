@@ -59,12 +59,14 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 	err = s.one(ctx, "claim", c.Name, func(r *record.Record, w *work) {
 		w.due = c.NotBefore
 		w.rule = func(at *record.Moment) []Notification {
+			w.affirms = false
 			if w.behind && c.Tick > 0 { // the known record is brought back; others may know more
 				a = protocol.Answer{Status: protocol.Unknown, Watermark: c.Known, Now: w.now}
 				return nil
 			}
 			var wake bool
 			a, wake = r.Claim(c, at)
+			w.affirms = a.Status == protocol.Granted
 			w.claims = a.Status != protocol.Held && a.Status != protocol.Decided // which stays as it is
 			return about(wake, c.Name, 0)
 		}
@@ -115,6 +117,7 @@ func (s *Session) end(ctx context.Context, what string, g protocol.Grant, f func
 		w.rule = func(at *record.Moment) []Notification {
 			var wake bool
 			wake, answer = f(r, at)
+			w.affirms = answer == nil
 			return about(wake, g.Name, 0)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/solotick/solotick/internal/dbtest"
 	"github.com/solotick/solotick/internal/historytest"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/lease/pglease"
 )
@@ -258,6 +259,40 @@ func TestStandbyIsRefusedAndFailoverFollowed(t *testing.T) {
 		res := change(t.Context(), both, "job", driver.Change{From: v, ID: "after", Data: []byte("after the failover")})
 		return res.Err == nil && res.Status == driver.Done
 	}, 20*time.Second, 50*time.Millisecond)
+	standby.Kill()
+}
+
+// The server shows what its standby does not have once the client that waited for that has given up.
+// Whoever repeats the claim then finds it granted.
+func TestIsolatedPrimaryGrantsNothingThatAFailoverForgets(t *testing.T) {
+	t.Parallel()
+	primary := apart(t, "synchronous_standby_names=*")
+	link := proxytest.New(t, primary.Addr)
+	standby, err := dbtest.PostgresStandby(link.Addr(), answers)
+	require.NoError(t, err)
+	s := open(t, dbtest.PostgresDSN(primary.Dir), pglease.WithTimeout(time.Second))
+	var list []protocol.Record
+	sync := func() error {
+		var err error
+		list, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
+		return err
+	}
+	require.Eventually(t, func() bool { return sync() == nil }, time.Minute, 10*time.Millisecond)
+	link.Cut()
+	c := protocol.Claim{Name: "job", Tick: 100, Holder: "a", Request: "once", TTL: time.Minute, Takeovers: 1}
+	_, err = s.Claim(t.Context(), c)
+	require.Error(t, err)
+	require.Eventually(t, func() bool { return sync() == nil && len(list[0].Open) == 1 }, time.Minute, 10*time.Millisecond)
+	for range 2 {
+		_, err = s.Claim(t.Context(), c)
+		require.Error(t, err, "the standby does not have it")
+	}
+	link.Heal()
+	require.Eventually(t, func() bool {
+		a, err := s.Claim(t.Context(), c)
+		return err == nil && a.Status == protocol.Granted
+	}, time.Minute, 10*time.Millisecond)
+	primary.Kill()
 	standby.Kill()
 }
 
