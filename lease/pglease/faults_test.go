@@ -238,11 +238,13 @@ func TestDroppedTablesAreMadeAgain(t *testing.T) {
 
 func TestStandbyIsRefusedAndFailoverFollowed(t *testing.T) {
 	t.Parallel()
-	primary := apart(t, "wal_level=replica", "max_wal_senders=4", "hot_standby=on")
+	primary := apart(t, "synchronous_standby_names=*")
 	dsn := func(s *dbtest.Server) string { return "postgres://test@" + s.Addr + "/postgres?sslmode=disable" }
-	changed(t, open(t, dsn(primary)), "job", driver.Version{}, "replicated")
-	standby, err := dbtest.PostgresStandby(primary.Addr, answers)
+	link := proxytest.New(t, primary.Addr)
+	standby, err := dbtest.PostgresStandby(link.Addr(), answers)
 	require.NoError(t, err)
+	changed(t, open(t, dsn(primary)), "job", driver.Version{}, "replicated")
+	grantsNothingAlone(t, open(t, dsn(primary), pglease.WithTimeout(2*time.Second)), link)
 
 	err = read(t.Context(), open(t, dsn(standby)), "job").Err
 	require.ErrorContains(t, err, "read only")
@@ -262,38 +264,29 @@ func TestStandbyIsRefusedAndFailoverFollowed(t *testing.T) {
 	standby.Kill()
 }
 
-// The server shows what its standby does not have once the client that waited for that has given up.
-// Whoever repeats the claim then finds it granted.
-func TestIsolatedPrimaryGrantsNothingThatAFailoverForgets(t *testing.T) {
-	t.Parallel()
-	primary := apart(t, "synchronous_standby_names=*")
-	link := proxytest.New(t, primary.Addr)
-	standby, err := dbtest.PostgresStandby(link.Addr(), answers)
-	require.NoError(t, err)
-	s := open(t, dbtest.PostgresDSN(primary.Dir), pglease.WithTimeout(time.Second))
-	var list []protocol.Record
-	sync := func() error {
-		var err error
-		list, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
-		return err
-	}
-	require.Eventually(t, func() bool { return sync() == nil }, time.Minute, 10*time.Millisecond)
+// grantsNothingAlone cuts the link to the standby for a while. The server shows what the standby does
+// not have once the client that waited for that has given up, so whoever repeats a claim finds it.
+func grantsNothingAlone(t *testing.T, s *pglease.Store, link *proxytest.Proxy) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "alone"}})
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
 	link.Cut()
-	c := protocol.Claim{Name: "job", Tick: 100, Holder: "a", Request: "once", TTL: time.Minute, Takeovers: 1}
-	_, err = s.Claim(t.Context(), c)
+	c := protocol.Claim{Name: "alone", Tick: 100, Holder: "a", Request: "once", TTL: time.Minute, Takeovers: 1}
+	_, err := s.Claim(t.Context(), c)
 	require.Error(t, err)
-	require.Eventually(t, func() bool { return sync() == nil && len(list[0].Open) == 1 }, time.Minute, 10*time.Millisecond)
-	for range 2 {
-		_, err = s.Claim(t.Context(), c)
-		require.Error(t, err, "the standby does not have it")
-	}
+	require.Eventually(t, func() bool {
+		list, err := s.Sync(t.Context(), []protocol.Sync{{Name: "alone"}})
+		return err == nil && len(list[0].Open) == 1
+	}, time.Minute, 10*time.Millisecond)
+	_, err = s.Claim(t.Context(), c)
+	require.Error(t, err, "the standby does not have it")
 	link.Heal()
 	require.Eventually(t, func() bool {
 		a, err := s.Claim(t.Context(), c)
 		return err == nil && a.Status == protocol.Granted
 	}, time.Minute, 10*time.Millisecond)
-	primary.Kill()
-	standby.Kill()
 }
 
 func TestUnusableTablesSayWhatToDo(t *testing.T) {
