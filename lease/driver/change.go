@@ -200,11 +200,13 @@ func (s *Session) decide(w *work) (*Change, error) {
 		longest = max(longest, fresh.TTL)
 	}
 	c.Drop = before.rest(c.Drop)
-	affirms := w.affirms && w.value.Version != Version{}
-	if guessed == 0 && !w.removes && !affirms && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
+	if guessed == 0 && !w.removes && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
 		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
-		s.keep(w, w.value, 0)
-		return nil, nil
+		if !w.affirms || w.value.Version == (Version{}) {
+			s.keep(w, w.value, 0)
+			return nil, nil
+		}
+		c.Essential, c.Claims = true, false
 	}
 	if c.Data = w.state.Encode(guessed); w.removes {
 		c.Data, c.Keep = nil, 0
