@@ -23,7 +23,7 @@ import (
 
 const (
 	clockOfServer = "a test cannot set its server's clock"
-	anotherLeader = "to another of three servers; the two are frozen before, so that the leader is alone"
+	anotherLeader = "to another of three servers: the leader is killed, and was alone before, with the two others frozen"
 )
 
 // member is a server of a cluster that has a leader.

@@ -17,7 +17,7 @@ import (
 // comes then is lost unless somebody waits for it.
 func failingOver(name string, options ...redislease.Option) kit {
 	return kit{
-		name: name, successor: "to the replica, which is cut off before",
+		name: name, successor: "to its replica, which is cut off before",
 		cannot: map[string]string{
 			serverFrozen: asAlone, serverKilled: asAlone, emptied: asAlone, restored: asAlone, clockStepped: asAlone,
 		},

@@ -125,7 +125,7 @@ var redisDurable = kit{
 }
 
 var redisQuorum = kit{
-	name: "quorum", successor: "of three servers one is lost, and comes back empty; another is frozen before, and has nothing of what comes then",
+	name: "quorum", successor: "one of three servers is killed, and comes back empty; another was frozen before, so that the last moments are with one of the two that count",
 	cannot: map[string]string{restored: "three servers have no backup of one moment"},
 	start: func(t testing.TB) *server {
 		list := []*redistest.Server{redistest.Start(t, redistest.WithClock()), redistest.Start(t), redistest.Start(t)}

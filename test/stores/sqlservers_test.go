@@ -60,7 +60,7 @@ func statements(t testing.TB, driver, dsn string, list ...string) {
 }
 
 var postgreSQL = kit{
-	name: "PostgreSQL", successor: "to a synchronous standby, which is cut off before",
+	name: "PostgreSQL", successor: "to a synchronous standby (`synchronous_standby_names`), which is cut off before",
 	start: func(t testing.TB) *server {
 		db, err := dbtest.Postgres(postgresAnswers)
 		require.NoError(t, err)
@@ -123,7 +123,7 @@ var ofFleet = []string{
 }
 
 var mariaDB = kit{
-	name: "MariaDB", successor: "to a semi-synchronous replica, which is cut off before",
+	name: "MariaDB", successor: "to a semi-synchronous replica (`AFTER_SYNC`, a timeout of a day), which is cut off before",
 	start: func(t testing.TB) *server {
 		db, err := dbtest.MariaDB(mariaDBAnswers)
 		require.NoError(t, err)

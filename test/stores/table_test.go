@@ -109,11 +109,11 @@ func (r results) table() string {
 		b.WriteString("| " + s.fault + star + " |")
 		for _, k := range kits {
 			found := r[k.name][s.fault]
-			b.WriteString(" " + cell(found, &n))
-			if _, none := found[""]; s.fault == failedOver && k.successor != "" && !none {
-				b.WriteString(" " + n.number(k.successor))
+			text := cell(found, &n)
+			if _, cannot := found[""]; s.fault == failedOver && k.successor != "" && !cannot {
+				text += "; " + n.number(k.successor)
 			}
-			b.WriteString(" |")
+			b.WriteString(" " + text + " |")
 		}
 		b.WriteString("\n")
 	}
