@@ -114,7 +114,7 @@ func (db *database) follow(ctx context.Context, kind string, missed func(), rece
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-woken:
-		case <-time.After(db.waker.pause()):
+		case <-time.After(wokenEvery):
 		}
 	}
 }
