@@ -1,6 +1,8 @@
 package driver_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -232,4 +234,40 @@ func TestSettledTickIsNotRunAgainWhenOthersKnewLess(t *testing.T) {
 			requireSettledOnce(t, a, g)
 		})
 	}
+}
+
+// contended is a store whose next changes come after one of somebody else.
+type contended struct {
+	driver.Store
+	before []func()
+}
+
+func (c *contended) Do(ctx context.Context, ops []driver.Op) []driver.Result {
+	if len(c.before) > 0 && slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Change != nil }) {
+		first := c.before[0]
+		c.before = c.before[1:]
+		first()
+	}
+	return c.Store.Do(ctx, ops)
+}
+
+func TestSettledTickIsSettledAgainAfterConflicts(t *testing.T) {
+	m, _, g := running(t)
+	goBack := m.Snapshot()
+	c := &contended{Store: m}
+	s, err := driver.NewSession(c, "fleet")
+	require.NoError(t, err)
+	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+	goBack()
+	other := replica(t, m)
+	for _, revision := range []string{"r1", "r2", "r3"} {
+		c.before = append(c.before, func() {
+			_, err := other.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: revision}})
+			require.NoError(t, err)
+		})
+	}
+	_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
+	require.NoError(t, err)
+	require.Empty(t, c.before)
+	requireSettledOnce(t, s, g)
 }
