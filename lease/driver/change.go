@@ -138,6 +138,9 @@ func (s *Session) next(w *work) (op Op, ask bool) {
 		w.tried++
 		return Op{Key: w.key, Change: change}, true
 	case w.truth:
+		if w.known != nil && w.known.Version.Stamp < w.value.Version.Stamp { // it lacks nothing of what was known
+			s.guess.set(w.key, w.value)
+		}
 		w.done = true
 		return op, false
 	default:
@@ -292,7 +295,7 @@ func (s *Session) take(w *work, res Result) {
 	if known, ok := s.guess.get(w.key); w.known == nil && ok && known.Version != res.Value.Version && known.Version != (Version{}) {
 		w.known = &known
 	}
-	if w.known == nil || w.known.Version.Stamp < res.Value.Version.Stamp {
+	if w.known == nil {
 		s.guess.set(w.key, res.Value)
 	}
 	w.value, w.now, w.truth = res.Value, res.Now, true

@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -269,5 +270,40 @@ func TestSettledTickIsSettledAgainAfterConflicts(t *testing.T) {
 	_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
 	require.NoError(t, err)
 	require.Empty(t, c.before)
+	requireSettledOnce(t, s, g)
+}
+
+// failing is a store whose next changes fail.
+type failing struct {
+	driver.Store
+	changes int
+}
+
+func (f *failing) Do(ctx context.Context, ops []driver.Op) []driver.Result {
+	if f.changes > 0 && slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Change != nil && op.Change.From.Stamp > 0 }) {
+		f.changes--
+		return slices.Repeat([]driver.Result{{Err: errors.New("no answer")}}, len(ops))
+	}
+	return f.Store.Do(ctx, ops)
+}
+
+func TestSettledTickIsSettledAgainAfterFailures(t *testing.T) {
+	m, _, g := running(t)
+	goBack := m.Snapshot()
+	f := &failing{Store: m}
+	s, err := driver.NewSession(f, "fleet")
+	require.NoError(t, err)
+	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+	goBack()
+	_, err = replica(t, m).Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
+	require.NoError(t, err)
+	f.changes = 2
+	sync := []protocol.Sync{{Name: "job"}}
+	for range 2 {
+		_, err = s.Sync(t.Context(), sync)
+		require.ErrorContains(t, err, "no answer")
+	}
+	_, err = s.Sync(t.Context(), sync)
+	require.NoError(t, err)
 	requireSettledOnce(t, s, g)
 }
