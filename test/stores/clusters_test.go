@@ -1,10 +1,17 @@
 package stores
 
 import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -20,11 +27,29 @@ import (
 
 const clockOfServer = "a test cannot set its server's clock"
 
+// get returns what a server says of itself.
+func get(t testing.TB, url string) string {
+	res, err := http.Get(url)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// last returns the number at the end of a line.
+func last(t testing.TB, line string) float64 {
+	fields := strings.Fields(line)
+	n, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+	require.NoError(t, err)
+	return n
+}
+
 var etcd = kit{
 	name:   "etcd",
 	cannot: map[string]string{failedOver: noFailover, clockStepped: clockOfServer},
 	start: func(t testing.TB) *server {
-		s, err := servertest.Etcd()
+		s, err := servertest.Etcd(durable(t, "--unsafe-no-fsync=false")...)
 		require.NoError(t, err)
 		t.Cleanup(s.Stop)
 		must := func(do func() error) func() { return func() { require.NoError(t, do()) } }
@@ -39,6 +64,14 @@ var etcd = kit{
 				require.NoError(t, admin.Close())
 			},
 			backup: backup, restore: restore,
+			requests: func() (n float64) {
+				for line := range strings.Lines(get(t, "http://"+s.Addr(0)+"/metrics")) {
+					if strings.HasPrefix(line, "grpc_server_msg_received_total") {
+						n += last(t, line)
+					}
+				}
+				return n
+			},
 		}
 	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {
@@ -50,7 +83,10 @@ var natsJetStream = kit{
 	name:   "NATS",
 	cannot: map[string]string{failedOver: noFailover, clockStepped: clockOfServer},
 	start: func(t testing.TB) *server {
-		s := natstest.Start(t)
+		monitor, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.NoError(t, monitor.Close())
+		s := natstest.Start(t, natstest.WithConf("http: "+monitor.Addr().String()))
 		backup, restore := coldBackup(t, s.Dir(), s.Kill, s.Restart)
 		return &server{
 			addrs: []string{s.Addr()}, freeze: s.Freeze, thaw: s.Thaw, kill: s.Kill, restart: s.Restart,
@@ -62,6 +98,13 @@ var natsJetStream = kit{
 				}
 			},
 			backup: backup, restore: restore,
+			requests: func() float64 {
+				var seen struct {
+					Messages float64 `json:"in_msgs"`
+				}
+				require.NoError(t, json.Unmarshal([]byte(get(t, "http://"+monitor.Addr().String()+"/varz")), &seen))
+				return seen.Messages
+			},
 		}
 	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {
@@ -73,7 +116,7 @@ var zooKeeper = kit{
 	name:   "ZooKeeper",
 	cannot: map[string]string{failedOver: noFailover},
 	start: func(t testing.TB) *server {
-		s := zktest.StartWithClock(t)
+		s := zktest.StartWithClock(t, durable(t, "forceSync=yes")...)
 		var kept string
 		return &server{
 			addrs:  []string{s.Addr()},
@@ -90,6 +133,11 @@ var zooKeeper = kit{
 				s.Restore(t, kept)
 			},
 			stepClock: func(ahead time.Duration) { s.SetClock(t, ahead) },
+			requests: func() float64 {
+				stats, ok := zk.FLWSrvr([]string{s.Addr()}, patience)
+				require.True(t, ok)
+				return float64(stats[0].Received)
+			},
 		}
 	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {

@@ -97,7 +97,8 @@ func failingOver(name string, options ...redislease.Option) kit {
 				return err == nil && role[0] == "slave" && role[3] == "connected"
 			}, patience, 10*time.Millisecond)
 			f := newFront(t, primary.Addr())
-			return &server{addrs: []string{f.listener.Addr().String()}, failOver: func(before func()) {
+			asked := func() float64 { return scripts(t, primary) }
+			return &server{addrs: []string{f.listener.Addr().String()}, requests: asked, failOver: func(before func()) {
 				link.Cut()
 				before()
 				primary.Kill()

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -57,38 +56,53 @@ func statements(t testing.TB, driver, dsn string, list ...string) {
 	}
 }
 
+// durable returns settings of a server that is measured: it waits for the disk, as it does by default.
+// One that is tested need not.
+func durable(t testing.TB, settings ...string) []string {
+	if _, ok := t.(*testing.B); ok {
+		return settings
+	}
+	return nil
+}
+
+// number returns what a query does.
+func number(t testing.TB, driver, dsn, query string) (n float64) {
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	require.NoError(t, db.QueryRowContext(context.WithoutCancel(t.Context()), query).Scan(&n))
+	return n
+}
+
+func answers(ctx context.Context, driver, dsn string) error {
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	return db.PingContext(ctx)
+}
+
+func postgresURL(addr string) string { return "postgres://test@" + addr + "/postgres?sslmode=disable" }
+
 var postgreSQL = kit{
 	name:   "PostgreSQL",
 	cannot: map[string]string{failedOver: noFailover},
 	start: func(t testing.TB) *server {
-		dsn := func(addr string) string { return "postgres://test@" + addr + "/postgres?sslmode=disable" }
-		db, err := dbtest.PostgresOnTCP(func(ctx context.Context, addr string) error {
-			db, err := sql.Open("pgx", dsn(addr))
-			if err != nil {
-				return err
-			}
-			defer func() { _ = db.Close() }()
-			return db.PingContext(ctx)
-		})
+		db, err := dbtest.Postgres(func(ctx context.Context, dir string) error { return answers(ctx, "pgx", dbtest.PostgresDSN(dir)) },
+			durable(t, "fsync=on", "max_connections=400")...)
 		require.NoError(t, err)
 		s := ofDatabase(t, db)
-		signal := func(which syscall.Signal) { // to the processes of its connections, too
-			pids, err := db.Children()
-			require.NoError(t, err)
-			for _, pid := range pids {
-				_ = syscall.Kill(pid, which) // one may have ended
-			}
+		s.requests = func() float64 {
+			return number(t, "pgx", postgresURL(db.Addr), "SELECT sum(xact_commit + xact_rollback) FROM pg_stat_database")
 		}
-		freeze, thaw := s.freeze, s.thaw
-		s.freeze = func() { freeze(); signal(syscall.SIGSTOP) }
-		s.thaw = func() { signal(syscall.SIGCONT); thaw() }
 		s.empty = func() {
-			statements(t, "pgx", dsn(db.Addr), "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+			statements(t, "pgx", postgresURL(db.Addr), "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 		}
 		return s
 	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {
-		return pglease.Open("postgres://test@"+addrs[0]+"/postgres?sslmode=disable", namespace)
+		return pglease.Open(postgresURL(addrs[0]), namespace)
 	},
 }
 
@@ -96,20 +110,17 @@ var mariaDB = kit{
 	name:   "MariaDB",
 	cannot: map[string]string{failedOver: noFailover},
 	start: func(t testing.TB) *server {
-		answers := func(ctx context.Context, dir string) error {
-			db, err := sql.Open("mysql", "root@unix("+dbtest.MariaDBSocket(dir)+")/")
-			if err != nil {
-				return err
-			}
-			defer func() { _ = db.Close() }()
-			return db.PingContext(ctx)
-		}
-		db, err := dbtest.MariaDB(answers)
+		db, err := dbtest.MariaDB(func(ctx context.Context, dir string) error {
+			return answers(ctx, "mysql", "root@unix("+dbtest.MariaDBSocket(dir)+")/")
+		}, durable(t, "--innodb-flush-log-at-trx-commit=1", "--max-connections=400")...)
 		require.NoError(t, err)
 		t.Cleanup(db.Kill)
 		at := "root@tcp(" + db.Addr + ")/"
 		statements(t, "mysql", at, "CREATE DATABASE fleet")
 		s := ofDatabase(t, db)
+		s.requests = func() float64 {
+			return number(t, "mysql", at, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Questions'")
+		}
 		s.empty = func() { statements(t, "mysql", at, "DROP DATABASE fleet", "CREATE DATABASE fleet") }
 		return s
 	},
