@@ -28,11 +28,10 @@ define each
 @for module in $(MODULES); do echo "$$module: $(strip $(1))"; (cd "$$module" && $(1)); done
 endef
 
-# pairs runs a command in every nested module, two at a time, and shows what each has printed when it has ended. Most wait, most of the time.
-NESTED := $(filter-out .,$(MODULES))
-define pairs
-@printf '%s\n' $(NESTED) | xargs -P 2 -I{} bash -c 'printed=$$(cd {} && $(1) 2>&1); code=$$?; printf "%s: %s\n%s\n" {} "$(strip $(1))" "$$printed"; exit $$code'
-endef
+# The nested modules, the longest first.
+NESTED := ./test/browser $(filter-out . ./test/browser,$(MODULES))
+# What takes longest begins first, so that nothing of it is left to run alone at the end.
+LONGEST := ./scheduler ./test/fleet ./cmd/worker ./lease/redislease ./lease/pglease ./lease/quorum ./console
 
 .PHONY: help
 help: ## Say what there is
@@ -52,8 +51,15 @@ run: build ## Start a worker with examples/quickstart.yaml
 
 .PHONY: test
 test: deps ## Run every test, with the race detector and in random order
-	go test $(TESTFLAGS) -p=$(TESTSATONCE) ./...
-	$(call pairs,go test $(TESTFLAGS) -p=1 ./...)
+	@go list -race -export ./... >/dev/null # is compiled once, for all modules
+	@printed=$$(mktemp); trap 'rm -f "$$printed"' EXIT; \
+	$(MAKE) --no-print-directory test-nested >"$$printed" 2>&1 & nested=$$!; \
+	code=0; (set -x; go test $(TESTFLAGS) -p=$(TESTSATONCE) $(LONGEST) ./...) || code=$$?; \
+	wait $$nested || code=$$?; cat "$$printed"; exit $$code
+
+.PHONY: test-nested
+test-nested:
+	@code=0; for module in $(NESTED); do echo "$$module:"; (cd "$$module" && go test $(TESTFLAGS) -p=1 ./...) || code=$$?; done; exit $$code
 
 .PHONY: lint
 lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and what only builds on Linux
@@ -68,10 +74,6 @@ lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and wha
 .PHONY: api
 api: ## Keep the exported API in api/, which make lint compares with: a change that breaks programs is named
 	go run ./internal/api -write
-
-.PHONY: linter
-linter: ## Build what make lint needs
-	GOMAXPROCS=1 go build -p 1 -modfile=tools.mod -o /dev/null tool
 
 .PHONY: model
 model: ## Check the model of the protocol in docs/model with spin

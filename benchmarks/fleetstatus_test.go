@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/benchtest"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
@@ -51,7 +52,7 @@ func BenchmarkFleetStatus(b *testing.B) {
 			b.ReportMetric(float64(failed)/looks, "failed/look")
 			b.ReportMetric(float64(count.sent.Load()-sent)/looks, "commands/look")
 			b.ReportMetric(gauge.read(b).minus(before).out/looks/(1<<20), "MiB-out/look")
-			b.ReportMetric(milliseconds(b.Elapsed())/looks, "ms/look")
+			b.ReportMetric(benchtest.Milliseconds(b.Elapsed())/looks, "ms/look")
 		})
 	}
 }
@@ -114,7 +115,7 @@ func fillHistories(b *testing.B, addr string, given []*jobs.Job) {
 			for name := range next {
 				for tick := range int64(protocol.History) {
 					if err == nil {
-						err = runTick(ctx, store, name, oldest+1+tick)
+						err = benchtest.Tick(ctx, store, name, oldest+1+tick)
 					}
 				}
 			}

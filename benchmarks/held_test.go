@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/benchtest"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
@@ -78,7 +79,7 @@ func BenchmarkHeld(b *testing.B) {
 }
 
 func hold(b *testing.B, open func(*wire) held) {
-	once(b, func() map[string]float64 { return holdOnce(b, open) })
+	benchtest.Once(b, func() map[string]float64 { return holdOnce(b, open) })
 }
 
 func holdOnce(b *testing.B, open func(*wire) held) map[string]float64 {
@@ -127,10 +128,4 @@ func holdOnce(b *testing.B, open func(*wire) held) map[string]float64 {
 	}
 }
 
-func measure() (heap int64, goroutines int) {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapInuse + m.StackInuse), runtime.NumGoroutine()
-}
+func measure() (heap int64, goroutines int) { return benchtest.Heap(), runtime.NumGoroutine() }

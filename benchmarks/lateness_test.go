@@ -6,13 +6,13 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/robfig/cron/v3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/benchtest"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/scheduler"
@@ -67,16 +67,9 @@ func (l *lags) collect(f lateForm) {
 	l.mu.Lock()
 	l.list = l.list[:0]
 	l.mu.Unlock()
-	before := cpuTime()
+	before := benchtest.ProcessorTime()
 	time.Sleep(f.measure)
-	l.cpu = cpuTime() - before
-}
-
-// cpuTime is the processor time of the process so far, in user and system mode.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	l.cpu = benchtest.ProcessorTime() - before
 }
 
 // lateness holds the measurements of a runner in one round.
@@ -87,7 +80,7 @@ func (l *lags) result(b *testing.B) lateness {
 	defer l.mu.Unlock()
 	slices.Sort(l.list)
 	require.NotEmpty(b, l.list)
-	at := func(q float64) float64 { return milliseconds(l.list[int(q*float64(len(l.list)-1))]) }
+	at := func(q float64) float64 { return benchtest.Milliseconds(l.list[int(q*float64(len(l.list)-1))]) }
 	runs := float64(len(l.list))
 	return lateness{at(0.5), at(0.99), at(1), microseconds(l.cpu) / runs, runs}
 }
@@ -105,7 +98,7 @@ func (f lateForm) awaitStart(zero time.Time) {
 // says, and takes about ten minutes. With -short it is three rounds, of a quarter of the time each:
 // a minute.
 func BenchmarkLateness(b *testing.B) {
-	once(b, func() map[string]float64 {
+	benchtest.Once(b, func() map[string]float64 {
 		form := lateFormOf()
 		runners := map[string]func(*testing.B, lateForm) lateness{"solotick": latenessOfSolotick, "robfig": latenessOfRobfig}
 		rounds := make(map[string][]lateness)

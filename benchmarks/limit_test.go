@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/benchtest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/limit"
@@ -57,7 +58,7 @@ func BenchmarkLimit(b *testing.B) {
 				}
 				var next atomic.Int64
 				var wg sync.WaitGroup
-				servers, ours := redisTime(b, server), cpuTime()
+				servers, ours := redisTime(b, server), benchtest.ProcessorTime()
 				b.ResetTimer()
 				for g := range size.goroutines * size.processes {
 					wg.Go(func() {
@@ -72,7 +73,7 @@ func BenchmarkLimit(b *testing.B) {
 				wg.Wait()
 				b.StopTimer()
 				b.ReportMetric(float64((redisTime(b, server)-servers).Nanoseconds())/float64(b.N), "redis-ns/op")
-				b.ReportMetric(float64((cpuTime()-ours).Nanoseconds())/float64(b.N), "ours-ns/op")
+				b.ReportMetric(float64((benchtest.ProcessorTime()-ours).Nanoseconds())/float64(b.N), "ours-ns/op")
 			})
 		}
 	}

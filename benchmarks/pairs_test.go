@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,17 +14,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/benchtest"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 )
-
-// contestant takes something of its own and gives it up again.
-type contestant struct {
-	name string
-	pair func(ctx context.Context, worker, round int) error
-}
 
 // BenchmarkPairs is claim + settle of a tick, and acquire + release of a mutex, beside obtain +
 // release of the peers, each goroutine on names of its own. Each contestant has a client with
@@ -36,36 +30,11 @@ func BenchmarkPairs(b *testing.B) {
 	server := redistest.Start(b)
 	for _, goroutines := range []int{1, 16, 256} {
 		for _, c := range contestants(b, server.Addr(), goroutines) {
-			b.Run(fmt.Sprintf("%s/goroutines=%d", c.name, goroutines), func(b *testing.B) {
-				ctx := context.Background()
-				var next atomic.Int64
-				var failed atomic.Pointer[error]
-				b.ReportAllocs()
-				servers, ours := redisTime(b, server), cpuTime()
-				b.ResetTimer()
-				var wg sync.WaitGroup
-				for w := range goroutines {
-					wg.Go(func() {
-						for {
-							round := next.Add(1)
-							if round > int64(b.N) {
-								return
-							}
-							if err := c.pair(ctx, w, int(round)); err != nil {
-								failed.Store(&err)
-								return
-							}
-						}
-					})
-				}
-				wg.Wait()
-				if err := failed.Load(); err != nil {
-					b.Fatal(*err)
-				}
-				b.StopTimer()
+			b.Run(fmt.Sprintf("%s/goroutines=%d", c.Name, goroutines), func(b *testing.B) {
+				servers, ours := redisTime(b, server), benchtest.ProcessorTime()
+				benchtest.Pairs(b, goroutines, func(ctx context.Context, g int, n int64) error { return c.Pair(ctx, g, int(n)) })
 				pairs := float64(b.N)
-				b.ReportMetric(pairs/b.Elapsed().Seconds(), "pairs/s")
-				b.ReportMetric(float64((cpuTime()-ours).Microseconds())/pairs, "client-us/pair")
+				b.ReportMetric(float64((benchtest.ProcessorTime()-ours).Microseconds())/pairs, "client-us/pair")
 				b.ReportMetric(float64((redisTime(b, server)-servers).Microseconds())/pairs, "redis-us/pair")
 			})
 		}
@@ -87,7 +56,7 @@ func redisTime(b *testing.B, server *redistest.Server) time.Duration {
 	return time.Duration(total * float64(time.Second))
 }
 
-func contestants(b *testing.B, addr string, goroutines int) []contestant {
+func contestants(b *testing.B, addr string, goroutines int) []benchtest.Contestant {
 	client := func() *redis.Client {
 		c := redis.NewClient(&redis.Options{Addr: addr})
 		b.Cleanup(func() { _ = c.Close() })
@@ -120,25 +89,25 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 	locker := redislock.New(client())
 	syncer := redsync.New(redsyncredis.NewPool(client()))
 
-	return []contestant{
-		{"solotick", func(ctx context.Context, w, _ int) error {
-			return runTick(ctx, store, names[w], tick.Add(1))
+	return []benchtest.Contestant{
+		{Name: "solotick", Pair: func(ctx context.Context, w, _ int) error {
+			return benchtest.Tick(ctx, store, names[w], tick.Add(1))
 		}},
-		{"solotick-mutex", func(ctx context.Context, w, _ int) error {
+		{Name: "solotick-mutex", Pair: func(ctx context.Context, w, _ int) error {
 			h, err := mutexes[w].Acquire(ctx)
 			if err != nil {
 				return err
 			}
 			return h.Release(ctx)
 		}},
-		{"redislock", func(ctx context.Context, w, _ int) error {
+		{Name: "redislock", Pair: func(ctx context.Context, w, _ int) error {
 			l, err := locker.Obtain(ctx, "redislock:"+names[w], term, nil)
 			if err != nil {
 				return err
 			}
 			return l.Release(ctx)
 		}},
-		{"redsync", func(ctx context.Context, w, _ int) error {
+		{Name: "redsync", Pair: func(ctx context.Context, w, _ int) error {
 			m := syncer.NewMutex("redsync:"+names[w], redsync.WithExpiry(term), redsync.WithTries(1))
 			if err := m.LockContext(ctx); err != nil {
 				return err
@@ -146,7 +115,7 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 			_, err := m.UnlockContext(ctx)
 			return err
 		}},
-		{"rueidislock", func(ctx context.Context, w, _ int) error {
+		{Name: "rueidislock", Pair: func(ctx context.Context, w, _ int) error {
 			_, cancel, err := rueidislocker.WithContext(ctx, "rueidislock:"+names[w])
 			if err != nil {
 				return err
@@ -155,20 +124,4 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 			return nil
 		}},
 	}
-}
-
-// runTick claims a tick and settles it.
-func runTick(ctx context.Context, store protocol.Store, name string, tick int64) error {
-	c := protocol.Claim{Name: name, Tick: tick, Holder: "bench", Request: "r" + strconv.FormatInt(tick, 10), TTL: 30 * time.Second}
-	a, err := store.Claim(ctx, c)
-	if err != nil {
-		return err
-	}
-	if a.Status != protocol.Granted {
-		return fmt.Errorf("claim of %s: %s", name, a.Status)
-	}
-	return store.Settle(ctx, protocol.Grant{
-		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: a.Attempt, TTL: c.TTL,
-	}, "succeeded")
 }

@@ -16,7 +16,7 @@ import (
 
 // Postgres starts PostgreSQL with further settings, and a clock that can be set, for any user that
 // is called test, on the socket and on 127.0.0.1: see PostgresDSN. It is killed and frozen with the
-// processes of its connections.
+// processes of its connections. A commit survives its death, but without fsync=on not the machine's.
 func Postgres(ping func(ctx context.Context, dir string) error, settings ...string) (*Server, error) {
 	return PostgresFrom(initDB, ping, settings...)
 }
@@ -58,33 +58,25 @@ func initDB(dir string) (*exec.Cmd, error) {
 func postgres(dir string, settings ...string) (*exec.Cmd, error) {
 	binary, err := Find("postgres")
 	args := []string{"-D", filepath.Join(dir, "data"), "-k", dir}
-	for _, s := range append(settings, "fsync=off", "max_connections=100", "lock_timeout=20s") {
+	for _, s := range append([]string{"fsync=off", "max_connections=100", "lock_timeout=20s"}, settings...) {
 		args = append(args, "-c", s)
 	}
 	return exec.Command(binary, args...), err
 }
 
-// Children returns the ids of the processes that a server has started, such as those of PostgreSQL
-// for its connections. Only Linux knows them.
-func (s *Server) Children() (pids []int, err error) {
-	pid := s.process.Pid()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for child := range strings.FieldsSeq(string(text)) {
-		n, err := strconv.Atoi(child)
-		if err != nil {
-			return nil, err
-		}
-		pids = append(pids, n)
-	}
-	return pids, err
-}
-
-// children are the processes that share the fate of the server.
-func (s *Server) children() []int {
+// children are the processes that share the fate of the server, such as those of PostgreSQL for its
+// connections. Only Linux knows them: elsewhere they end, or go on, by themselves.
+func (s *Server) children() (pids []int) {
 	if !s.tree {
 		return nil
 	}
-	pids, _ := s.Children() // elsewhere than on Linux they end, or go on, by themselves
+	pid := s.process.Pid()
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for child := range strings.FieldsSeq(string(text)) {
+		if n, err := strconv.Atoi(child); err == nil {
+			pids = append(pids, n)
+		}
+	}
 	return pids
 }
 

@@ -88,13 +88,8 @@ func get(s *Server, path string) (string, error) {
 	return string(text), err
 }
 
-// EtcdLeader returns which of the members leads the others; nil when none does.
-func EtcdLeader(members []*Server) *Server {
-	for _, s := range members {
-		text, err := get(s, "/metrics")
-		if err == nil && strings.Contains(text, "\netcd_server_is_leader 1\n") {
-			return s
-		}
-	}
-	return nil
+// Leads reports whether a member of an etcd leads the others.
+func Leads(s *Server) bool {
+	text, err := get(s, "/metrics")
+	return err == nil && strings.Contains(text, "\netcd_server_is_leader 1\n")
 }

@@ -54,7 +54,7 @@ func New(d *Dialect, c Config) (*Store, error) {
 	if c.Timeout < 10*time.Millisecond {
 		faults = append(faults, fmt.Errorf("%s: timeout %s must be at least 10ms", d.Package, c.Timeout))
 	}
-	db := &database{Dialect: d, Config: c}
+	db := &database{Dialect: d, Config: c, waker: waker{sooner: make(chan struct{}, 1)}}
 	db.reads, db.writes = lane{db: db, atOnce: 2}, lane{db: db, atOnce: 4}
 	s, err := driver.NewSession(db, c.Namespace)
 	if err != nil {
@@ -64,6 +64,16 @@ func New(d *Dialect, c Config) (*Store, error) {
 		return nil, err
 	}
 	return &Store{s, db}, nil
+}
+
+// ClaimLock implements [protocol.Locker]. While a claim waits the process looks for notifications more
+// often.
+func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
+	a, err := s.Session.ClaimLock(ctx, c)
+	if a.Status == protocol.Queued {
+		s.db.waker.expect()
+	}
+	return a, err
 }
 
 // Values returns the driver.Store under the session.

@@ -3,26 +3,31 @@ package sqlstore
 import (
 	"context"
 	"crypto/rand"
+	"strconv"
 	"sync"
 	"time"
 )
 
 const (
-	// lookEvery is how often a subscriber looks for what others have published, and wokenEvery how
-	// often one that the database wakes.
+	// lookEvery is how often a process looks for what others have published, soonest how often it
+	// does while a claim waits that has just been queued, and wokenEvery how often when the database
+	// wakes it.
 	lookEvery  = 100 * time.Millisecond
+	soonest    = 10 * time.Millisecond
 	wokenEvery = 2 * time.Second
 	// listenAgain is the pause before a connection that listens is made again.
 	listenAgain = time.Second
 )
 
-// waker has those who follow notices in this process look at once. While there are any, it listens
-// to the database where that can be done.
+// waker has those who follow notices in this process look at once. While there are any, one
+// goroutine looks for all of them, and another listens to the database where that can be done.
 type waker struct {
 	mu        sync.Mutex
 	followers map[chan struct{}]bool
-	stop      context.CancelFunc // of the goroutine that listens; nil when there is none
-	works     bool               // what is published arrives there
+	stop      context.CancelFunc // of these goroutines; nil when there are none
+	works     bool               // what is published arrives at the one that listens
+	queued    time.Time          // when a claim was queued last
+	sooner    chan struct{}      // of size 1: the pause is another one now
 }
 
 // wake has every follower look.
@@ -37,14 +42,52 @@ func (w *waker) wake() {
 	}
 }
 
-// pause is how long a follower waits when nobody wakes it.
+// expect has the process look soon, and then at growing intervals: a claim was queued. What it waits
+// for is seen late by a tenth of the time that it has waited, or by soonest. So a claim that waits
+// for a second costs 24 looks more than one that does not, and a process that does not wait none.
+func (w *waker) expect() {
+	w.mu.Lock()
+	w.queued = time.Now()
+	w.mu.Unlock()
+	w.again()
+}
+
+// again has the goroutine that looks reckon its pause again.
+func (w *waker) again() {
+	select {
+	case w.sooner <- struct{}{}:
+	default: // it will
+	}
+}
+
+// pause is how long nobody looks who is not woken.
 func (w *waker) pause() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.works {
 		return wokenEvery
 	}
-	return lookEvery
+	return min(max(time.Since(w.queued)/10, soonest), lookEvery)
+}
+
+// look wakes the followers until ctx ends: first, when changed says so, and when that fails, since
+// their own looks show why.
+func (w *waker) look(ctx context.Context, changed func(context.Context) (bool, error)) {
+	for first := true; ctx.Err() == nil; first = false {
+		looked := time.Now()
+		if changed, err := changed(ctx); first || changed || err != nil {
+			w.wake()
+		}
+		for paused := false; !paused; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.sooner:
+			case <-time.After(time.Until(looked.Add(w.pause()))):
+				paused = true
+			}
+		}
+	}
 }
 
 // setWorks notes whether the connection that listens does.
@@ -52,6 +95,7 @@ func (w *waker) setWorks(works bool) {
 	w.mu.Lock()
 	w.works = works
 	w.mu.Unlock()
+	w.again()
 	w.wake()
 }
 
@@ -65,13 +109,13 @@ func (db *database) join() (woken <-chan struct{}, leave func()) {
 		w.followers = map[chan struct{}]bool{}
 	}
 	w.followers[f] = true
-	if db.Listen != nil && w.stop == nil && db.enter() == nil {
+	if w.stop == nil {
 		ctx, stop := context.WithCancel(context.Background())
 		w.stop = stop
-		go func() {
-			defer db.running.Done()
-			db.listen(ctx)
-		}()
+		db.start(func() { w.look(ctx, db.changes()) })
+		if db.Listen != nil {
+			db.start(func() { db.listen(ctx) })
+		}
 	}
 	return f, func() {
 		w.mu.Lock()
@@ -84,7 +128,32 @@ func (db *database) join() (woken <-chan struct{}, leave func()) {
 	}
 }
 
-// end stops what listens, and has followers look: calls fail now.
+// start calls f in a goroutine that Close waits for, unless the store is closed.
+func (db *database) start(f func()) {
+	if db.enter() == nil {
+		go func() {
+			defer db.running.Done()
+			f()
+		}()
+	}
+}
+
+// changes returns what says whether there are other notices than at its call before. Of several that
+// were published together one may be seen before another with a smaller number; then there are more.
+func (db *database) changes() func(context.Context) (bool, error) {
+	var newest, count int64
+	return func(ctx context.Context) (changed bool, err error) {
+		n, c := newest, count
+		err = db.call(ctx, func(ctx context.Context) error {
+			_, err := db.one(ctx, db.DB, "SELECT coalesce(max(seq), 0), count(*) FROM solotick_notice WHERE seq > "+
+				"(SELECT coalesce(max(seq), 0) FROM solotick_notice) - "+strconv.Itoa(late), &newest, &count)
+			return err
+		})
+		return n != newest || c != count, err
+	}
+}
+
+// end stops what looks and listens, and has followers look: calls fail now.
 func (w *waker) end() {
 	w.mu.Lock()
 	if w.stop != nil {

@@ -182,33 +182,6 @@ func classes() (string, error) {
 	return "", fmt.Errorf("%w: this test needs ZooKeeper and Java: run `make deps`", ErrNotInstalled)
 }
 
-// Leader returns which of the servers leads the others; nil when none does.
-func Leader(servers []*Server) *Server {
-	for _, s := range servers {
-		if mode, err := s.ask("srvr"); err == nil && strings.Contains(mode, "Mode: leader") {
-			return s
-		}
-	}
-	return nil
-}
-
-// ask returns what the server says to a word of four letters.
-func (s *Server) ask(word string) (string, error) {
-	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
-		return "", err
-	}
-	if _, err := io.WriteString(conn, word); err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(conn)
-	return string(text), err
-}
-
 // Addr returns host:port. It stays the same for the life of the server, restarts included.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 

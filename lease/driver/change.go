@@ -139,6 +139,9 @@ func (s *Session) next(w *work) (op Op, ask bool) {
 		w.tried++
 		return Op{Key: w.key, Change: change}, true
 	case w.truth:
+		if w.known != nil && w.known.Version.Stamp < w.value.Version.Stamp { // it lacks nothing of what was known
+			s.guess.set(w.key, w.value)
+		}
 		w.done = true
 		return op, false
 	default:
@@ -296,10 +299,10 @@ func (s *Session) take(w *work, res Result) {
 		w.done = true
 		return
 	}
-	if known, ok := s.guess.get(w.key); ok && known.Version != res.Value.Version && known.Version != (Version{}) {
+	if known, ok := s.guess.get(w.key); w.known == nil && ok && known.Version != res.Value.Version && known.Version != (Version{}) {
 		w.known = &known
 	}
-	if w.known == nil || w.known.Version.Stamp < res.Value.Version.Stamp {
+	if w.known == nil {
 		s.guess.set(w.key, res.Value)
 	}
 	w.value, w.now, w.truth = res.Value, res.Now, true

@@ -1,6 +1,9 @@
 package driver_test
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -232,4 +235,75 @@ func TestSettledTickIsNotRunAgainWhenOthersKnewLess(t *testing.T) {
 			requireSettledOnce(t, a, g)
 		})
 	}
+}
+
+// contended is a store whose next changes come after one of somebody else.
+type contended struct {
+	driver.Store
+	before []func()
+}
+
+func (c *contended) Do(ctx context.Context, ops []driver.Op) []driver.Result {
+	if len(c.before) > 0 && slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Change != nil }) {
+		first := c.before[0]
+		c.before = c.before[1:]
+		first()
+	}
+	return c.Store.Do(ctx, ops)
+}
+
+func TestSettledTickIsSettledAgainAfterConflicts(t *testing.T) {
+	m, _, g := running(t)
+	goBack := m.Snapshot()
+	c := &contended{Store: m}
+	s, err := driver.NewSession(c, "fleet")
+	require.NoError(t, err)
+	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+	goBack()
+	other := replica(t, m)
+	for _, revision := range []string{"r1", "r2", "r3"} {
+		c.before = append(c.before, func() {
+			_, err := other.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: revision}})
+			require.NoError(t, err)
+		})
+	}
+	_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
+	require.NoError(t, err)
+	require.Empty(t, c.before)
+	requireSettledOnce(t, s, g)
+}
+
+// failing is a store whose next changes fail.
+type failing struct {
+	driver.Store
+	changes int
+}
+
+func (f *failing) Do(ctx context.Context, ops []driver.Op) []driver.Result {
+	if f.changes > 0 && slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Change != nil && op.Change.From.Stamp > 0 }) {
+		f.changes--
+		return slices.Repeat([]driver.Result{{Err: errors.New("no answer")}}, len(ops))
+	}
+	return f.Store.Do(ctx, ops)
+}
+
+func TestSettledTickIsSettledAgainAfterFailures(t *testing.T) {
+	m, _, g := running(t)
+	goBack := m.Snapshot()
+	f := &failing{Store: m}
+	s, err := driver.NewSession(f, "fleet")
+	require.NoError(t, err)
+	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+	goBack()
+	_, err = replica(t, m).Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
+	require.NoError(t, err)
+	f.changes = 2
+	sync := []protocol.Sync{{Name: "job"}}
+	for range 2 {
+		_, err = s.Sync(t.Context(), sync)
+		require.ErrorContains(t, err, "no answer")
+	}
+	_, err = s.Sync(t.Context(), sync)
+	require.NoError(t, err)
+	requireSettledOnce(t, s, g)
 }

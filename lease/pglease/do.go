@@ -25,20 +25,20 @@ type operation struct {
 }
 
 type change struct {
-	Stamp     int64                 `json:"stamp"`
-	From      string                `json:"from"`
-	ID        string                `json:"id"`
-	NotBefore int64                 `json:"not_before,omitempty"`
-	NotAfter  int64                 `json:"not_after,omitempty"`
-	Ended     []int64               `json:"ended,omitempty"`
-	Data      int                   `json:"data,omitempty"` // which blob; 0: the value is removed
-	MinStamp  int64                 `json:"min_stamp,omitempty"`
-	Leases    []granted             `json:"leases,omitempty"`
-	Stop      []int64               `json:"stop,omitempty"`
-	Drop      []int64               `json:"drop,omitempty"`
-	Append    []entry               `json:"append,omitempty"`
-	Notify    []driver.Notification `json:"notify,omitempty"`
-	Keep      int64                 `json:"keep,omitempty"`
+	Stamp     int64             `json:"stamp"`
+	From      string            `json:"from"`
+	ID        string            `json:"id"`
+	NotBefore int64             `json:"not_before,omitempty"`
+	NotAfter  int64             `json:"not_after,omitempty"`
+	Ended     []int64           `json:"ended,omitempty"`
+	Data      int               `json:"data,omitempty"` // which blob; 0: the value is removed
+	MinStamp  int64             `json:"min_stamp,omitempty"`
+	Leases    []granted         `json:"leases,omitempty"`
+	Stop      []int64           `json:"stop,omitempty"`
+	Drop      []int64           `json:"drop,omitempty"`
+	Append    []entry           `json:"append,omitempty"`
+	Notify    []sqlstore.Notice `json:"notify,omitempty"`
+	Keep      int64             `json:"keep,omitempty"`
 }
 
 type granted struct {
@@ -93,7 +93,10 @@ func (r *request) add(op driver.Op) {
 func (r *request) change(c *driver.Change) *change {
 	made := &change{
 		Stamp: c.From.Stamp, From: c.From.ID, ID: c.ID, Ended: c.Ended, MinStamp: c.MinStamp, Stop: c.Stop, Drop: c.Drop,
-		Append: r.entries(c.Append), Notify: c.Notify, Keep: micros(c.Keep),
+		Append: r.entries(c.Append), Keep: micros(c.Keep),
+	}
+	for _, n := range c.Notify {
+		made.Notify = append(made.Notify, sqlstore.NewNotice(n))
 	}
 	if !c.NotBefore.IsZero() {
 		made.NotBefore = sqlstore.Ceil(c.NotBefore)

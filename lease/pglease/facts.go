@@ -15,7 +15,7 @@ type Facts struct {
 	Standby     bool   // nothing can be written there
 	Synchronous bool   // a commit is on the disk before it is answered
 	Behind      int    // standbys that need not have what was answered; 0 also where the user may not know
-	Pooled      bool   // connections pass through a pooler, so that nobody is woken: stores look every 100 ms
+	Pooled      bool   // connections pass through a pooler, so that nobody is woken: stores look at least every 100 ms
 }
 
 // Facts asks the server for them.

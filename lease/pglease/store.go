@@ -4,8 +4,8 @@
 // first in the search path. Any number of processes on any number of machines may share them. The
 // clock of the store is that of the server, which has to be the primary. A change is one statement:
 // a process that is stopped or cut off holds no lock. So connections may pass through a pooler that
-// gives each transaction another one; there, replicas look for notifications ten times a second,
-// and are notified by LISTEN elsewhere.
+// gives each transaction another one; there, replicas look for notifications ten times a second
+// or more, and are notified by LISTEN elsewhere.
 //
 // What a failover to an asynchronous standby forgets may run again.
 package pglease

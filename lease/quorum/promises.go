@@ -7,7 +7,8 @@ import (
 
 // promises are those that a majority has given for ballots at which nothing was proposed, with the
 // value that it showed then. That is the present value for as long as nobody is promised a higher
-// ballot, and then nothing is accepted at this one.
+// ballot, and then nothing is accepted at this one. So a change can be made of it, and nothing can
+// be answered from it.
 type promises struct {
 	mu    sync.Mutex
 	byKey map[string]promise
@@ -49,5 +50,9 @@ func (s *promises) use(p *proposal) (v view, ok bool) {
 		return view{}, false
 	}
 	p.ballot = kept.ballot
+	kept.seen.chosen = false // by now it may be another value
+	for id := range kept.seen.stamps {
+		kept.seen.stamps[id] += int64(kept.seen.round) // leases begin now, and not when a node promised
+	}
 	return kept.seen, true
 }

@@ -77,6 +77,22 @@ func TestPromiseLeftOverEndsWithOthersChange(t *testing.T) {
 	})
 }
 
+func TestConflictUnderPromiseLeftOverShowsPresentValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s, other := openFake(t, list), openFake(t, list)
+		version := leaveOver(t, s)
+		do(t, other, driver.Op{Key: "k"})
+		theirs := do(t, other, changeOf(version, "theirs"))
+		require.Equal(t, driver.Done, theirs.Status)
+
+		res := do(t, s, changeOf(driver.Version{}, "lost"))
+
+		require.Equal(t, driver.Conflict, res.Status)
+		require.Equal(t, "theirs", string(res.Value.Data))
+	})
+}
+
 // The lease was granted after the promise was given, and lasts from then on.
 func TestLeaseUnderAnOlderPromiseLastsItsTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -102,5 +118,29 @@ func TestLeaseUnderAnOlderPromiseLastsItsTTL(t *testing.T) {
 		require.Equal(t, driver.Conflict, takeover())
 		time.Sleep(90 * time.Millisecond) // under the promise that this has left over
 		require.Equal(t, driver.Done, takeover())
+	})
+}
+
+// One node has promised long before the other, and measures the lease alone afterwards.
+func TestLeaseUnderPromiseOfSlowRoundLastsItsTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		do(t, s, driver.Op{Key: "k"})
+		settle()
+		list[2].set(true)
+		list[1].meet(func() fault { return fault{after: 80 * time.Millisecond} })
+		version := leaveOver(t, s)
+		asked := time.Now()
+		op := changeOf(version, "held")
+		op.Change.Leases = []driver.NewLease{{Holder: "a", TTL: time.Second}}
+		require.Equal(t, driver.Done, do(t, s, op).Status)
+		settle()
+		list[1].set(true)
+		list[2].set(false)
+
+		res := do(t, s, driver.Op{Key: "k"})
+
+		require.GreaterOrEqual(t, res.Value.Leases[0].Ends.Sub(res.Now), time.Second-time.Since(asked))
 	})
 }

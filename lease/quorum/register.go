@@ -23,7 +23,7 @@ import (
 // common with that one, and shows it.
 //
 // A request that changes nothing after all has a promise left over. The next one of the same key
-// uses it, and has nothing to do but the second phase.
+// that changes something uses it, and has nothing to do but the second phase.
 type registers struct {
 	*nodes
 	queue    keyqueue.Queue // of those in this process who change a register, so that they do not contend
@@ -110,11 +110,14 @@ func (r *registers) round(ctx context.Context, open []*proposal, grows bool, err
 		}
 	}
 	ask := pick(open, func(p *proposal) bool {
-		v, ok := r.promises.use(p)
-		if ok {
+		if v, ok := r.promises.use(p); ok {
 			learn(p, v, nil)
+			if p.done || p.result.next != "" {
+				return false
+			}
+			p.ballot, p.next = r.sights.above(p.key), "" // others may have changed what it is to be answered
 		}
-		return !ok
+		return true
 	})
 	if len(ask) > 0 {
 		ops := make([]quorumnode.Op, len(ask))

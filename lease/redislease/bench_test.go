@@ -5,67 +5,26 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/benchtest"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// Each pair is a claim of a new tick and its settlement, by many goroutines at once, each with a
-// name of its own; beside it what a lock without any memory costs: SET NX, and a script that
-// deletes the key if the value is ours.
-func BenchmarkClaimSettle(b *testing.B) {
-	for _, goroutines := range []int{1, 16, 256} {
-		at := fmt.Sprintf("goroutines=%d", goroutines)
-		b.Run("solotick/"+at, func(b *testing.B) {
-			s := open(b, redistest.Start(b).Addr())
-			names := make([]string, goroutines)
-			for i := range names {
-				names[i] = fmt.Sprintf("job%d", i)
-			}
-			synced(b, s, names...)
-			inParallel(b, goroutines, func(ctx context.Context, g int, n int64) error {
-				c := claimOf(names[g], n, "a", "r")
-				a, err := s.Claim(ctx, c)
-				if err == nil && a.Status != protocol.Granted {
-					err = fmt.Errorf("%+v", a)
-				}
-				if err != nil {
-					return err
-				}
-				return s.Settle(ctx, grantOf(c, a), "succeeded")
-			})
-		})
-		b.Run("setnx/"+at, func(b *testing.B) {
-			client := redis.NewClient(&redis.Options{Addr: redistest.Start(b).Addr()})
-			b.Cleanup(func() { _ = client.Close() })
-			unlock := redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
-			inParallel(b, goroutines, func(ctx context.Context, g int, n int64) error {
-				key, value := fmt.Sprintf("lock%d", g), fmt.Sprint(n)
-				if err := client.SetArgs(ctx, key, value, redis.SetArgs{Mode: "NX", TTL: long}).Err(); err != nil {
-					return err
-				}
-				return unlock.Run(ctx, client, []string{key}, value).Err()
-			})
-		})
-	}
-}
-
 // Each pair is a claim of a lock and its release, by many goroutines at once, each with a lock of
-// its own: beside setnx of BenchmarkClaimSettle. server-us is how long the server works for a pair.
+// its own. server-us is how long the server works for a pair.
 func BenchmarkLockRelease(b *testing.B) {
 	for _, limit := range []int{1, 100} {
 		for _, goroutines := range []int{1, 16, 256} {
 			b.Run(fmt.Sprintf("limit=%d/goroutines=%d", limit, goroutines), func(b *testing.B) {
 				srv := redistest.Start(b)
 				s, admin := open(b, srv.Addr()), srv.Client(b)
-				inParallel(b, goroutines, func(ctx context.Context, g int, n int64) error {
+				benchtest.Pairs(b, goroutines, func(ctx context.Context, g int, n int64) error {
 					if n == 1 && limit > 1 { // another holds some of it all the time
 						c := lockOf(fmt.Sprintf("lock%d", g), "b", "r", 1, limit)
 						if _, err := s.ClaimLock(ctx, c); err != nil {
@@ -97,32 +56,6 @@ func serverTime(b *testing.B, admin *redis.Client, command string) time.Duration
 	us, err := strconv.ParseInt(m[1], 10, 64)
 	require.NoError(b, err)
 	return time.Duration(us) * time.Microsecond
-}
-
-// inParallel calls pair b.N times from so many goroutines, with the goroutine's number and a number
-// that rises.
-func inParallel(b *testing.B, goroutines int, pair func(ctx context.Context, g int, n int64) error) {
-	b.ReportAllocs()
-	ctx, cancel := context.WithCancel(b.Context()) // as every real caller's can be cancelled
-	defer cancel()
-	var remaining atomic.Int64
-	remaining.Store(int64(b.N))
-	errs := make([]error, goroutines)
-	var all sync.WaitGroup
-	b.ResetTimer()
-	for g := range goroutines {
-		all.Go(func() {
-			for n := int64(1); remaining.Add(-1) >= 0 && errs[g] == nil; n++ {
-				errs[g] = pair(ctx, g, n)
-			}
-		})
-	}
-	all.Wait()
-	b.StopTimer()
-	for _, err := range errs {
-		require.NoError(b, err)
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
 }
 
 func BenchmarkRenew(b *testing.B) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/solotick/solotick/internal/benchtest"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -31,7 +32,7 @@ func BenchmarkFailoverModes(b *testing.B) {
 				synced(b, s, names...)
 				_, _ = s.Claim(b.Context(), claimOf("lock", 0, "a", "r")) // the grace begins, and ends
 				time.Sleep(time.Millisecond)
-				inParallel(b, goroutines, func(ctx context.Context, g int, n int64) error {
+				benchtest.Pairs(b, goroutines, func(ctx context.Context, g int, n int64) error {
 					c := claimOf(names[g], n, "a", "r")
 					a, err := s.Claim(ctx, c)
 					if err != nil {

@@ -43,6 +43,7 @@ type file struct {
 	closed   bool
 	lanes    sync.WaitGroup
 	watchers map[chan struct{}]bool
+	queued   time.Time // when a claim of a lock was queued last
 }
 
 // opening keeps a new file from being closed while another store in this process has locks on it:

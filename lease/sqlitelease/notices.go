@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// lookEvery is how often a subscriber looks for what other processes have published.
+	// lookEvery is how often a subscriber looks for what other processes have published, and soonest
+	// how often it does while a claim waits that has just been queued.
 	lookEvery = 20 * time.Millisecond
+	soonest   = 2 * time.Millisecond
 	// mostNotices is how many are kept, at least, for subscribers that have not looked yet.
 	mostNotices = 1024
 )
@@ -58,6 +60,27 @@ func (f *file) publish() {
 	}
 }
 
+// ClaimLock implements [protocol.Locker]. While a claim waits, subscribers look more often: what it
+// waits for is seen late by a tenth of the time that it has waited, or by soonest.
+func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
+	a, err := s.Session.ClaimLock(ctx, c)
+	if a.Status == protocol.Queued {
+		f := s.values.file
+		f.mu.Lock()
+		f.queued = time.Now()
+		f.mu.Unlock()
+		f.publish()
+	}
+	return a, err
+}
+
+// pause is how long a subscriber does not look that nobody wakes.
+func (f *file) pause() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return min(max(time.Since(f.queued)/10, soonest), lookEvery)
+}
+
 // Subscribe implements [driver.Store].
 func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
 	return v.follow(ctx, "change", func() { notify(driver.Notification{}) }, func(text []byte) error {
@@ -82,8 +105,6 @@ func (v *values) follow(ctx context.Context, kind string, missed func(), receive
 		delete(v.file.watchers, look)
 		v.file.mu.Unlock()
 	}()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
 	last := int64(-1) // the newest that was seen; -1 before the first look
 	for {
 		list, oldest, newest, err := v.noticesAfter(ctx, kind, last)
@@ -102,7 +123,7 @@ func (v *values) follow(ctx context.Context, kind string, missed func(), receive
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-tick.C:
+		case <-time.After(v.file.pause()):
 		case <-look:
 		}
 	}

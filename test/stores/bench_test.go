@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/benchtest"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lock"
@@ -30,15 +30,8 @@ func BenchmarkStores(b *testing.B) {
 				b.Run(fmt.Sprintf("pairs/%d", goroutines), func(b *testing.B) { pairs(b, k, s(), goroutines) })
 			}
 			b.Run("handover", func(b *testing.B) { handOver(b, k, s()) })
-			var costs map[string]float64 // of one measurement, whatever -benchtime says
 			b.Run("held", func(b *testing.B) {
-				if costs == nil {
-					costs = hold(b, k, s())
-				}
-				for unit, n := range costs {
-					b.ReportMetric(n, unit)
-				}
-				b.ReportMetric(0, "ns/op")
+				benchtest.Once(b, func() map[string]float64 { return hold(b, k, s()) })
 			})
 		})
 	}
@@ -71,44 +64,18 @@ func opened(b *testing.B, k kit, s *server, n int) (stores []lease.Store) {
 
 func pairs(b *testing.B, k kit, s *server, goroutines int) {
 	store := opened(b, k, s, 1)[0]
-	for g := range goroutines {
-		_, err := store.Sync(b.Context(), []protocol.Sync{{Name: fmt.Sprint("job", g)}})
-		require.NoError(b, err)
-	}
-	var remaining atomic.Int64
-	remaining.Store(int64(b.N))
-	errs := make([]error, goroutines)
-	var all sync.WaitGroup
-	b.ResetTimer()
-	for g := range goroutines {
-		all.Go(func() {
-			for n := int64(1); remaining.Add(-1) >= 0 && errs[g] == nil; n++ {
-				errs[g] = pair(b.Context(), store, fmt.Sprint("job", g), n)
-			}
-		})
-	}
-	all.Wait()
-	b.StopTimer()
-	for _, err := range errs {
-		require.NoError(b, err)
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
-	b.ReportMetric(0, "ns/op")
+	withRecords(b, store, goroutines)
+	benchtest.Pairs(b, goroutines, func(ctx context.Context, g int, n int64) error {
+		return benchtest.Tick(ctx, store, fmt.Sprint("job", g), n)
+	})
 }
 
-// pair claims a tick, and settles it.
-func pair(ctx context.Context, store lease.Store, name string, tick int64) error {
-	c := protocol.Claim{Name: name, Tick: tick, Holder: "a", Request: "r", TTL: ttl, Takeovers: 1}
-	a, err := store.Claim(ctx, c)
-	if err == nil && a.Status != protocol.Granted {
-		err = fmt.Errorf("%+v", a)
+// withRecords makes records of jobs with the numbers from 0.
+func withRecords(b *testing.B, store lease.Store, jobs int) {
+	for n := range jobs {
+		_, err := store.Sync(b.Context(), []protocol.Sync{{Name: fmt.Sprint("job", n)}})
+		require.NoError(b, err)
 	}
-	if err != nil {
-		return err
-	}
-	return store.Settle(ctx, protocol.Grant{
-		Name: name, Tick: tick, Holder: "a", Request: "r", Token: a.Token, Attempt: 1, Takeovers: 1, TTL: ttl,
-	}, succeeded)
 }
 
 // handOver gives a mutex from one of two processes to the other, who waits for it.
@@ -162,9 +129,9 @@ func hold(b *testing.B, k kit, s *server) map[string]float64 {
 		}
 		some.Wait()
 	}
-	taken, before := time.Since(began), processorTime()
+	taken, before := time.Since(began), benchtest.ProcessorTime()
 	time.Sleep(during)
-	used, held, lost := processorTime()-before, 0, 0
+	used, held, lost := benchtest.ProcessorTime()-before, 0, 0
 	for _, l := range all {
 		switch {
 		case l == nil: // the store did not answer in time

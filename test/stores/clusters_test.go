@@ -1,13 +1,18 @@
 package stores
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -21,53 +26,31 @@ import (
 	"github.com/solotick/solotick/lease/zklease"
 )
 
-const (
-	clockOfServer = "a test cannot set its server's clock"
-	anotherLeader = "to another of three servers: the leader is killed, and was alone before, with the two others frozen"
-)
+const clockOfServer = "a test cannot set its server's clock"
 
-// member is a server of a cluster that has a leader.
-type member struct {
-	addr                        string
-	leads                       func() bool
-	freeze, thaw, kill, restart func()
+// get returns what a server says of itself.
+func get(t testing.TB, url string) string {
+	res, err := http.Get(url)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return string(text)
 }
 
-// cluster is a cluster whose leader is alone first, and then lost. It comes back when another leads.
-func cluster(t testing.TB, members []member) *server {
-	s := new(server)
-	for _, m := range members {
-		s.addrs = append(s.addrs, m.addr)
-	}
-	leader := func() (i int) {
-		require.Eventually(t, func() bool {
-			i = slices.IndexFunc(members, func(m member) bool { return m.leads() })
-			return i >= 0
-		}, patience, 20*time.Millisecond)
-		return i
-	}
-	s.failOver = func(before func()) {
-		first := leader()
-		others := slices.Delete(slices.Clone(members), first, first+1)
-		for _, m := range others {
-			m.freeze()
-		}
-		before()
-		members[first].kill()
-		for _, m := range others {
-			m.thaw()
-		}
-		require.NotEqual(t, first, leader())
-		members[first].restart()
-	}
-	return s
+// last returns the number at the end of a line.
+func last(t testing.TB, line string) float64 {
+	fields := strings.Fields(line)
+	n, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+	require.NoError(t, err)
+	return n
 }
 
 var etcd = kit{
 	name: "etcd", successor: anotherLeader,
 	cannot: map[string]string{clockStepped: clockOfServer},
 	start: func(t testing.TB) *server {
-		s, err := servertest.Etcd()
+		s, err := servertest.Etcd(durable(t, "--unsafe-no-fsync=false")...)
 		require.NoError(t, err)
 		t.Cleanup(s.Stop)
 		backup, restore := coldBackup(t, filepath.Join(s.Dir, "data"), s.Kill, must(t, s.Run))
@@ -81,6 +64,14 @@ var etcd = kit{
 				require.NoError(t, admin.Close())
 			},
 			backup: backup, restore: restore,
+			requests: func() (n float64) {
+				for line := range strings.Lines(get(t, "http://"+s.Addr(0)+"/metrics")) {
+					if strings.HasPrefix(line, "grpc_server_msg_received_total") {
+						n += last(t, line)
+					}
+				}
+				return n
+			},
 		}
 	},
 	replicated: func(t testing.TB) *server {
@@ -90,7 +81,7 @@ var etcd = kit{
 		for _, m := range members {
 			t.Cleanup(m.Stop)
 			list = append(list, member{
-				addr: m.Addr(0), leads: func() bool { return servertest.EtcdLeader(members) == m },
+				addr: m.Addr(0), leads: func() bool { return servertest.Leads(m) },
 				freeze: must(t, m.Freeze), thaw: must(t, m.Thaw), kill: m.Kill, restart: must(t, m.Run),
 			})
 		}
@@ -105,7 +96,10 @@ var natsJetStream = kit{
 	name: "NATS", successor: anotherLeader,
 	cannot: map[string]string{clockStepped: clockOfServer},
 	start: func(t testing.TB) *server {
-		s := natstest.Start(t)
+		monitor, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.NoError(t, monitor.Close())
+		s := natstest.Start(t, natstest.WithConf("http: "+monitor.Addr().String()))
 		backup, restore := coldBackup(t, s.Dir(), s.Kill, s.Restart)
 		return &server{
 			addrs: []string{s.Addr()}, freeze: s.Freeze, thaw: s.Thaw, kill: s.Kill, restart: s.Restart,
@@ -117,6 +111,13 @@ var natsJetStream = kit{
 				}
 			},
 			backup: backup, restore: restore,
+			requests: func() float64 {
+				var seen struct {
+					Messages float64 `json:"in_msgs"`
+				}
+				require.NoError(t, json.Unmarshal([]byte(get(t, "http://"+monitor.Addr().String()+"/varz")), &seen))
+				return seen.Messages
+			},
 		}
 	},
 	replicated: func(t testing.TB) *server {
@@ -139,7 +140,7 @@ var natsJetStream = kit{
 var zooKeeper = kit{
 	name: "ZooKeeper", successor: anotherLeader,
 	start: func(t testing.TB) *server {
-		s := zktest.StartWithClock(t)
+		s := zktest.StartWithClock(t, durable(t, "forceSync=yes")...)
 		var kept string
 		return &server{
 			addrs:  []string{s.Addr()},
@@ -156,6 +157,11 @@ var zooKeeper = kit{
 				s.Restore(t, kept)
 			},
 			stepClock: func(ahead time.Duration) { s.SetClock(t, ahead) },
+			requests: func() float64 {
+				stats, ok := zk.FLWSrvr([]string{s.Addr()}, patience)
+				require.True(t, ok)
+				return float64(stats[0].Received)
+			},
 		}
 	},
 	replicated: func(t testing.TB) *server {
@@ -163,7 +169,10 @@ var zooKeeper = kit{
 		var list []member
 		for _, m := range servers {
 			list = append(list, member{
-				addr: m.Addr(), leads: func() bool { return zktest.Leader(servers) == m },
+				addr: m.Addr(), leads: func() bool {
+					stats, _ := zk.FLWSrvr([]string{m.Addr()}, time.Second)
+					return stats[0].Mode == zk.ModeLeader
+				},
 				freeze: func() { m.Freeze(t) }, thaw: func() { m.Thaw(t) }, kill: m.Kill, restart: func() { m.Restart(t) },
 			})
 		}

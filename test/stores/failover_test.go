@@ -2,6 +2,7 @@ package stores
 
 import (
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,7 +32,8 @@ func failingOver(name string, options ...redislease.Option) kit {
 				return err == nil && role[0] == "slave" && role[3] == "connected"
 			}, patience, 10*time.Millisecond)
 			front := proxytest.New(t, primary.Addr())
-			return &server{addrs: []string{front.Addr()}, failOver: func(before func()) {
+			asked := func() float64 { return scripts(t, primary) }
+			return &server{addrs: []string{front.Addr()}, requests: asked, failOver: func(before func()) {
 				link.Cut()
 				before()
 				primary.Kill()
@@ -47,4 +49,43 @@ func failingOver(name string, options ...redislease.Option) kit {
 			return openRedis(addrs, namespace, options...)
 		},
 	}
+}
+
+const anotherLeader = "to another of three servers: the leader is killed, and was alone before, with the two others frozen"
+
+// member is a server of a cluster that has a leader.
+type member struct {
+	addr                        string
+	leads                       func() bool
+	freeze, thaw, kill, restart func()
+}
+
+// cluster is a cluster whose leader is alone first, and then lost. It comes back when another leads.
+func cluster(t testing.TB, members []member) *server {
+	s := new(server)
+	for _, m := range members {
+		s.addrs = append(s.addrs, m.addr)
+	}
+	leader := func() (i int) {
+		require.Eventually(t, func() bool {
+			i = slices.IndexFunc(members, func(m member) bool { return m.leads() })
+			return i >= 0
+		}, patience, 20*time.Millisecond)
+		return i
+	}
+	s.failOver = func(before func()) {
+		first := leader()
+		others := slices.Delete(slices.Clone(members), first, first+1)
+		for _, m := range others {
+			m.freeze()
+		}
+		before()
+		members[first].kill()
+		for _, m := range others {
+			m.thaw()
+		}
+		require.NotEqual(t, first, leader())
+		members[first].restart()
+	}
+	return s
 }

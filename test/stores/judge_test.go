@@ -66,6 +66,8 @@ func (st *stage) resumed() string {
 // forgotten looks in the history for the run that was settled before the fault.
 func (st *stage) forgotten() string {
 	if !st.settled("key")[st.triggered.UnixMilli()] {
+		why, err := st.asked.Why(st.t.Context(), "key", nil, st.triggered)
+		st.t.Logf("tick %s is not in the history: %s (%v)", st.triggered, why, err)
 		return "the history is gone"
 	}
 	return ""

@@ -1,9 +1,11 @@
 package stores
 
 import (
+	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +83,20 @@ func openPlain(addrs []string, namespace string) (lease.Store, error) {
 	return openRedis(addrs, namespace)
 }
 
+// scripts returns how many servers have run.
+func scripts(t testing.TB, servers ...*redistest.Server) (n float64) {
+	for _, s := range servers {
+		info, err := s.Client(t).InfoMap(context.WithoutCancel(t.Context()), "commandstats").Result()
+		require.NoError(t, err)
+		for _, command := range []string{"cmdstat_evalsha", "cmdstat_eval", "cmdstat_fcall"} {
+			if calls, _, ok := strings.Cut(strings.TrimPrefix(info["Commandstats"][command], "calls="), ","); ok {
+				n += last(t, calls)
+			}
+		}
+	}
+	return n
+}
+
 var redisPlain = kit{
 	name:   "Redis",
 	cannot: map[string]string{failedOver: noFailover},
@@ -95,7 +111,7 @@ var redisPlain = kit{
 		dump, backup := filepath.Join(dir, "dump.rdb"), filepath.Join(dir, "backup.rdb")
 		return &server{
 			addrs: []string{s.Addr()}, freeze: s.Freeze, thaw: s.Thaw, kill: s.Kill, restart: s.Restart, empty: s.Flush,
-			stepClock: s.SetClock,
+			stepClock: s.SetClock, requests: func() float64 { return scripts(t, s) },
 			backup: func() {
 				require.NoError(t, admin.Save(t.Context()).Err())
 				require.NoError(t, os.Rename(dump, backup))
@@ -119,7 +135,7 @@ var redisDurable = kit{
 	},
 	start: func(t testing.TB) *server {
 		s := redistest.Start(t, redistest.WithAOF())
-		return &server{addrs: []string{s.Addr()}, kill: s.Kill, restart: s.Restart}
+		return &server{addrs: []string{s.Addr()}, kill: s.Kill, restart: s.Restart, requests: func() float64 { return scripts(t, s) }}
 	},
 	open: openPlain,
 }
@@ -143,6 +159,7 @@ var redisQuorum = kit{
 			list[2].Thaw()
 			one.Restart()
 		}
+		s.requests = func() float64 { return scripts(t, list...) }
 		for _, r := range list {
 			s.addrs = append(s.addrs, r.Addr())
 		}

@@ -33,6 +33,8 @@ type server struct {
 	restore       func()
 	failOver      func(before func()) // before is called when the present server is cut off from the next one
 	stepClock     func(ahead time.Duration)
+
+	requests func() float64 // what it has been asked so far, as it counts that; nil where it does not
 }
 
 // kits are the stores of the table, in the order of its columns.

@@ -59,42 +59,22 @@ func statements(t testing.TB, driver, dsn string, list ...string) {
 	}
 }
 
-var postgreSQL = kit{
-	name: "PostgreSQL", successor: "to a synchronous standby (`synchronous_standby_names`), which is cut off before",
-	start: func(t testing.TB) *server {
-		db, err := dbtest.Postgres(postgresAnswers)
-		require.NoError(t, err)
-		s := ofDatabase(t, db)
-		s.empty = func() {
-			statements(t, "pgx", dbtest.PostgresDSN(db.Dir), "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
-		}
-		return s
-	},
-	replicated: func(t testing.TB) *server {
-		primary, err := dbtest.Postgres(postgresAnswers, "synchronous_standby_names=*")
-		require.NoError(t, err)
-		link := proxytest.New(t, primary.Addr)
-		standby, err := dbtest.PostgresStandby(link.Addr(), postgresAnswers)
-		require.NoError(t, err)
-		await(t, "pgx", dbtest.PostgresDSN(primary.Dir), "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", "1")
-		return &server{addrs: []string{primary.Addr, standby.Addr}, failOver: func(before func()) {
-			link.Cut()
-			before()
-			primary.Kill()
-			statements(t, "pgx", dbtest.PostgresDSN(standby.Dir), "SELECT pg_promote()")
-		}}
-	},
-	open: func(addrs []string, namespace string) (lease.Store, error) {
-		return pglease.Open("postgres://test@"+strings.Join(addrs, ",")+"/postgres?sslmode=disable&target_session_attrs=read-write", namespace)
-	},
+// durable returns settings of a server that is measured: it waits for the disk, as it does by default.
+// One that is tested need not.
+func durable(t testing.TB, settings ...string) []string {
+	if _, ok := t.(*testing.B); ok {
+		return settings
+	}
+	return nil
 }
 
-func postgresAnswers(ctx context.Context, dir string) error {
-	return answers(ctx, "pgx", dbtest.PostgresDSN(dir))
-}
-
-func mariaDBAnswers(ctx context.Context, dir string) error {
-	return answers(ctx, "mysql", "root@unix("+dbtest.MariaDBSocket(dir)+")/")
+// number returns what a query does.
+func number(t testing.TB, driver, dsn, query string) (n float64) {
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	require.NoError(t, db.QueryRowContext(context.WithoutCancel(t.Context()), query).Scan(&n))
+	return n
 }
 
 func answers(ctx context.Context, driver, dsn string) error {
@@ -106,15 +86,51 @@ func answers(ctx context.Context, driver, dsn string) error {
 	return db.PingContext(ctx)
 }
 
-// await waits until a query returns what is wanted.
-func await(t testing.TB, driver, dsn, query, wanted string) {
-	db, err := sql.Open(driver, dsn)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
-	require.Eventually(t, func() bool {
-		var value string
-		return db.QueryRowContext(t.Context(), query).Scan(&value) == nil && value == wanted
-	}, patience, 20*time.Millisecond)
+func postgresURL(addrs ...string) string {
+	return "postgres://test@" + strings.Join(addrs, ",") + "/postgres?sslmode=disable"
+}
+
+var postgreSQL = kit{
+	name: "PostgreSQL", successor: "to a synchronous standby (`synchronous_standby_names`), which is cut off before",
+	start: func(t testing.TB) *server {
+		db, err := dbtest.Postgres(postgresAnswers, durable(t, "fsync=on", "max_connections=400")...)
+		require.NoError(t, err)
+		s := ofDatabase(t, db)
+		s.requests = func() float64 {
+			return number(t, "pgx", postgresURL(db.Addr), "SELECT sum(xact_commit + xact_rollback) FROM pg_stat_database")
+		}
+		s.empty = func() {
+			statements(t, "pgx", postgresURL(db.Addr), "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+		}
+		return s
+	},
+	replicated: func(t testing.TB) *server {
+		primary, err := dbtest.Postgres(postgresAnswers, "synchronous_standby_names=*")
+		require.NoError(t, err)
+		link := proxytest.New(t, primary.Addr)
+		standby, err := dbtest.PostgresStandby(link.Addr(), postgresAnswers)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			return number(t, "pgx", postgresURL(primary.Addr), "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1
+		}, patience, 20*time.Millisecond)
+		return &server{addrs: []string{primary.Addr, standby.Addr}, failOver: func(before func()) {
+			link.Cut()
+			before()
+			primary.Kill()
+			statements(t, "pgx", postgresURL(standby.Addr), "SELECT pg_promote()")
+		}}
+	},
+	open: func(addrs []string, namespace string) (lease.Store, error) {
+		return pglease.Open(postgresURL(addrs...)+"&target_session_attrs=read-write", namespace)
+	},
+}
+
+func postgresAnswers(ctx context.Context, dir string) error {
+	return answers(ctx, "pgx", dbtest.PostgresDSN(dir))
+}
+
+func mariaDBAnswers(ctx context.Context, dir string) error {
+	return answers(ctx, "mysql", "root@unix("+dbtest.MariaDBSocket(dir)+")/")
 }
 
 // ofFleet makes the database of the fleet, and its user, who may not write to a replica.
@@ -125,12 +141,15 @@ var ofFleet = []string{
 var mariaDB = kit{
 	name: "MariaDB", successor: "to a semi-synchronous replica (`AFTER_SYNC`, a timeout of a day), which is cut off before",
 	start: func(t testing.TB) *server {
-		db, err := dbtest.MariaDB(mariaDBAnswers)
+		db, err := dbtest.MariaDB(mariaDBAnswers, durable(t, "--innodb-flush-log-at-trx-commit=1", "--max-connections=400")...)
 		require.NoError(t, err)
 		t.Cleanup(db.Kill)
 		at := "root@tcp(" + db.Addr + ")/"
 		statements(t, "mysql", at, ofFleet...)
 		s := ofDatabase(t, db)
+		s.requests = func() float64 {
+			return number(t, "mysql", at, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Questions'")
+		}
 		s.empty = func() { statements(t, "mysql", at, "DROP DATABASE fleet", "CREATE DATABASE fleet") }
 		return s
 	},
@@ -147,7 +166,6 @@ var mariaDB = kit{
 		t.Cleanup(func() { _ = admin.Close() })
 		require.NoError(t, dbtest.FollowMariaDB(t.Context(), admin, link.Addr()))
 		at := "root@tcp(" + primary.Addr + ")/"
-		await(t, "mysql", at, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'rpl_semi_sync_master_clients'", "1")
 		statements(t, "mysql", at, ofFleet...)
 		return &server{addrs: []string{front.Addr()}, failOver: func(before func()) {
 			link.Cut()

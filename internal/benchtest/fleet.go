@@ -1,6 +1,7 @@
-package benchmarks
+package benchtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,21 +12,37 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/scheduler"
 )
 
-// fleetUnderTest is a fleet of this process, and what its handlers and observers count.
-type fleetUnderTest struct {
-	row   fleetRow
+// Row is a fleet whose jobs all come due at the same two instants.
+type Row struct {
+	Replicas, Jobs int
+	Every          time.Duration // from one instant to the next, less than a minute; 0 for a fleet of which nothing is due
+	Lead           time.Duration // from the start to the first instant; 0 for 12 s and a tenth of a millisecond for each job of a replica
+}
+
+// Name is such as 20x1000.
+func (r Row) Name() string {
+	if r.Every == 0 {
+		return fmt.Sprintf("idle-%dx%d", r.Replicas, r.Jobs)
+	}
+	return fmt.Sprintf("%dx%d", r.Replicas, r.Jobs)
+}
+
+// Gauge reads what a server has done so far, by unit: counters that rise.
+type Gauge func() map[string]float64
+
+// Fleet is a fleet of this process, and what its handlers and observers count. The handlers return
+// at once.
+type Fleet struct {
+	row   Row
 	first time.Time // the first instant at which every job is due
-	wire  wire
-	gauge *redisGauge
+	gauge Gauge
 
 	schedulers []*scheduler.Scheduler
 	close      []func()
@@ -35,7 +52,7 @@ type fleetUnderTest struct {
 	registry   float64       // bytes for each job, that the replicas share
 
 	replicas map[string]*atomic.Int64 // runs, by the replica's id
-	instants [fleetInstants]instant
+	instants [instants]instant
 	double   atomic.Int64 // runs of a tick that had run
 	lost     atomic.Int64 // leases
 }
@@ -48,37 +65,38 @@ type instant struct {
 }
 
 // instantOf returns that of a tick.
-func (f *fleetUnderTest) instantOf(tick time.Time) *instant {
-	if tick.Before(f.first.Add(f.row.every)) {
+func (f *Fleet) instantOf(tick time.Time) *instant {
+	if tick.Before(f.first.Add(f.row.Every)) {
 		return &f.instants[0]
 	}
 	return &f.instants[1]
 }
 
-// startFleet returns when every replica has a record of every job, or just before the first
-// instant.
-func startFleet(b *testing.B, row fleetRow) *fleetUnderTest {
-	server := redistest.Start(b)
-	f := &fleetUnderTest{row: row, gauge: newRedisGauge(b, server), replicas: make(map[string]*atomic.Int64)}
+// StartFleet returns when every replica has a record of every job, or just before the first instant.
+// Each replica has a store that open returns, with what is to be called when the replica has ended.
+// End the fleet with Stop.
+func StartFleet(b *testing.B, row Row, gauge Gauge, open func() (store protocol.Store, done func())) *Fleet {
+	b.Helper()
+	f := &Fleet{row: row, gauge: gauge, replicas: make(map[string]*atomic.Int64)}
 	for i := range f.instants {
-		f.instants[i].late, f.instants[i].done = make([]atomic.Int64, row.jobs), make(chan time.Duration, 1)
+		f.instants[i].late, f.instants[i].done = make([]atomic.Int64, row.Jobs), make(chan time.Duration, 1)
 	}
-	lead := 2*fleetSettle + time.Duration(row.replicas*row.jobs)*fleetLead
-	if row.every == 0 {
+	lead := cmp.Or(row.Lead, 2*settle+time.Duration(row.Replicas*row.Jobs)*leadOfJob)
+	if row.Every == 0 {
 		lead = 12 * time.Hour
 	}
 	f.first = time.Now().Add(lead).Truncate(time.Second)
-	for f.first.Second() >= 60-(fleetInstants-1)*int(row.every.Seconds()) {
+	for f.first.Second() >= 60-(instants-1)*int(row.Every.Seconds()) {
 		f.first = f.first.Add(time.Second)
 	}
-	before, _ := measure()
+	before := Heap()
 	registry := f.newRegistry(b)
-	between, _ := measure()
+	between := Heap()
 	began := time.Now()
-	for i := range row.replicas {
-		f.start(b, server.Addr(), fmt.Sprintf("replica-%d", i), registry)
+	for i := range row.Replicas {
+		f.start(b, open, fmt.Sprintf("replica-%d", i), registry)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), min(fleetReady, time.Until(f.first)-time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), min(readyBound, time.Until(f.first)-time.Second))
 	defer cancel()
 	for _, s := range f.schedulers {
 		if s.WaitReady(ctx) != nil {
@@ -86,23 +104,23 @@ func startFleet(b *testing.B, row fleetRow) *fleetUnderTest {
 		}
 	}
 	f.ready = time.Since(began)
-	after, _ := measure()
-	f.registry = float64(between-before) / float64(row.jobs)
-	f.heap = float64(after-between) / float64(row.jobs*row.replicas)
+	after := Heap()
+	f.registry = float64(between-before) / float64(row.Jobs)
+	f.heap = float64(after-between) / float64(row.Jobs*row.Replicas)
 	return f
 }
 
 // newRegistry makes jobs that are due at the instants, which are of one minute, and at no other
 // time of the day.
-func (f *fleetUnderTest) newRegistry(b *testing.B) *jobs.Registry {
+func (f *Fleet) newRegistry(b *testing.B) *jobs.Registry {
 	registry := new(jobs.Registry)
 	at := f.first.UTC()
 	seconds := []string{strconv.Itoa(at.Second())}
-	if f.row.every > 0 {
-		seconds = append(seconds, strconv.Itoa(at.Add(f.row.every).Second()))
+	if f.row.Every > 0 {
+		seconds = append(seconds, strconv.Itoa(at.Add(f.row.Every).Second()))
 	}
 	schedule := fmt.Sprintf("%s %d %d * * *", strings.Join(seconds, ","), at.Minute(), at.Hour())
-	for i := range f.row.jobs {
+	for i := range f.row.Jobs {
 		job, err := jobs.New(fmt.Sprintf("job-%d", i), schedule, func(_ context.Context, run jobs.Run) error {
 			late := time.Since(run.Tick)
 			f.replicas[run.Replica].Add(1)
@@ -117,23 +135,21 @@ func (f *fleetUnderTest) newRegistry(b *testing.B) *jobs.Registry {
 	return registry
 }
 
-func (f *fleetUnderTest) start(b *testing.B, addr, replica string, registry *jobs.Registry) {
-	client := redis.NewClient(&redis.Options{Addr: addr, Dialer: f.wire.dial})
-	store, err := redislease.New(client, "fleet")
-	require.NoError(b, err)
+func (f *Fleet) start(b *testing.B, open func() (protocol.Store, func()), replica string, registry *jobs.Registry) {
+	store, done := open()
 	s, err := scheduler.New(store, registry, scheduler.WithReplica(replica), scheduler.WithSyncObserver(f.observe),
 		scheduler.WithObserver(func(scheduler.Event) {})) // or failures are logged
 	require.NoError(b, err)
 	f.replicas[replica] = new(atomic.Int64)
 	f.schedulers = append(f.schedulers, s)
-	f.close = append(f.close, func() { _, _ = store.Close(), client.Close() })
+	f.close = append(f.close, done)
 	require.NoError(b, s.Start())
 }
 
-func (f *fleetUnderTest) observe(e scheduler.Event) {
+func (f *Fleet) observe(e scheduler.Event) {
 	switch e := e.(type) {
 	case scheduler.RunSettled:
-		if at := f.instantOf(e.Run.Tick); at.settled.Add(1) == int64(f.row.jobs) {
+		if at := f.instantOf(e.Run.Tick); at.settled.Add(1) == int64(f.row.Jobs) {
 			at.done <- time.Since(e.Run.Tick)
 		}
 	case scheduler.RunLost:
@@ -143,7 +159,7 @@ func (f *fleetUnderTest) observe(e scheduler.Event) {
 
 // awaitSettled waits until every tick of an instant is settled, and returns how long after the
 // instant that was.
-func (f *fleetUnderTest) awaitSettled(ctx context.Context, i int) (took time.Duration, ok bool) {
+func (f *Fleet) awaitSettled(ctx context.Context, i int) (took time.Duration, ok bool) {
 	select {
 	case took = <-f.instants[i].done:
 		return took, true
@@ -152,7 +168,7 @@ func (f *fleetUnderTest) awaitSettled(ctx context.Context, i int) (took time.Dur
 	}
 }
 
-func (f *fleetUnderTest) runs() (total int64) {
+func (f *Fleet) runs() (total int64) {
 	for _, runs := range f.replicas {
 		total += runs.Load()
 	}
@@ -160,7 +176,7 @@ func (f *fleetUnderTest) runs() (total int64) {
 }
 
 // metrics are those of the ticks that ran, and of those that did not.
-func (f *fleetUnderTest) metrics() map[string]float64 {
+func (f *Fleet) metrics() map[string]float64 {
 	var late []int64
 	missed := 0
 	for i := range f.instants {
@@ -177,17 +193,17 @@ func (f *fleetUnderTest) metrics() map[string]float64 {
 		"ready-s": f.ready.Seconds(), "unready": float64(f.unready), "heap-B/job": f.heap, "registry-B/job": f.registry,
 	}
 	if slices.Sort(late); len(late) > 0 {
-		m["p50-ms"] = milliseconds(time.Duration(late[len(late)/2]))
-		m["p99-ms"] = milliseconds(time.Duration(late[len(late)*99/100]))
+		m["p50-ms"] = Milliseconds(time.Duration(late[len(late)/2]))
+		m["p99-ms"] = Milliseconds(time.Duration(late[len(late)*99/100]))
 	}
 	fewest, most, total := f.spread()
 	m["fewest-runs"], m["most-runs"] = fewest, most
-	m["most/mean"] = most * float64(f.row.replicas) / max(total, 1)
+	m["most/mean"] = most * float64(f.row.Replicas) / max(total, 1)
 	return m
 }
 
 // spread returns the runs of the least and the most busy replica, and of all.
-func (f *fleetUnderTest) spread() (fewest, most, total float64) {
+func (f *Fleet) spread() (fewest, most, total float64) {
 	counts := make([]int64, 0, len(f.replicas))
 	for _, runs := range f.replicas {
 		counts = append(counts, runs.Load())
@@ -195,9 +211,9 @@ func (f *fleetUnderTest) spread() (fewest, most, total float64) {
 	return float64(slices.Min(counts)), float64(slices.Max(counts)), float64(f.runs())
 }
 
-// stop ends the replicas. One that does not end within a moment is left behind, without its
+// Stop ends the replicas. One that does not end within a moment is left behind, without its
 // connections.
-func (f *fleetUnderTest) stop() {
+func (f *Fleet) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	var stopping sync.WaitGroup
