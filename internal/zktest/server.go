@@ -182,6 +182,21 @@ func classes() (string, error) {
 	return "", fmt.Errorf("%w: this test needs ZooKeeper and Java: run `make deps`", ErrNotInstalled)
 }
 
+// Leads reports whether the server leads others.
+func (s *Server) Leads() bool {
+	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }()
+	err = conn.SetDeadline(time.Now().Add(2 * time.Second))
+	if err == nil {
+		_, err = io.WriteString(conn, "srvr")
+	}
+	text, readErr := io.ReadAll(conn)
+	return err == nil && readErr == nil && strings.Contains(string(text), "Mode: leader")
+}
+
 // Addr returns host:port. It stays the same for the life of the server, restarts included.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 

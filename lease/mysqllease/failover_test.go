@@ -73,7 +73,7 @@ func TestFailoverIsFollowedByName(t *testing.T) {
 }
 
 // grantsNothingAlone cuts the link to the replica for a while. With AFTER_COMMIT the primary shows
-// what the replica does not have, so whoever repeats a claim finds it.
+// what the replica does not have, so a caller that repeats a claim finds it.
 func grantsNothingAlone(t *testing.T, s *mysqllease.Store, p *pair) {
 	t.Helper()
 	run(t, p.primary, "SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_COMMIT")

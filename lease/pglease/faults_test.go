@@ -265,7 +265,7 @@ func TestStandbyIsRefusedAndFailoverFollowed(t *testing.T) {
 }
 
 // grantsNothingAlone cuts the link to the standby for a while. The server shows what the standby does
-// not have once the client that waited for that has given up, so whoever repeats a claim finds it.
+// not have once the client that waited for that has given up, so a caller that repeats a claim finds it.
 func grantsNothingAlone(t *testing.T, s *pglease.Store, link *proxytest.Proxy) {
 	t.Helper()
 	require.Eventually(t, func() bool {

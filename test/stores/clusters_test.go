@@ -169,10 +169,7 @@ var zooKeeper = kit{
 		var list []member
 		for _, m := range servers {
 			list = append(list, member{
-				addr: m.Addr(), leads: func() bool {
-					stats, _ := zk.FLWSrvr([]string{m.Addr()}, time.Second)
-					return stats[0].Mode == zk.ModeLeader
-				},
+				addr: m.Addr(), leads: m.Leads,
 				freeze: func() { m.Freeze(t) }, thaw: func() { m.Thaw(t) }, kill: m.Kill, restart: func() { m.Restart(t) },
 			})
 		}
