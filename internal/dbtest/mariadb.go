@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -11,13 +12,15 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/solotick/solotick/internal/proctest"
 	"github.com/solotick/solotick/internal/skewtest"
 )
 
-// MariaDB starts MariaDB with its own tables, further arguments, and a clock that can be set. The
-// user root has all rights and no password, on the socket and on 127.0.0.1. A commit survives the
-// server's death, but not the machine's. With [MariaDBNoSync] among args not even that may be
-// trusted: a server that is killed may not start again.
+// MariaDB starts MariaDB, or the MySQL or MariaDB that SOLOTICK_TEST_MYSQL names, with its own tables,
+// further arguments, and a clock that can be set. The user root has all rights and no password, on
+// the socket and on 127.0.0.1. A commit survives the server's death, but not the machine's. With
+// [MariaDBNoSync] among args not even that may be trusted: a server that is killed may not start
+// again.
 func MariaDB(ping func(ctx context.Context, dir string) error, args ...string) (*Server, error) {
 	s := &Server{quit: syscall.SIGKILL, ping: ping}
 	addr, err := freeAddr()
@@ -32,8 +35,8 @@ func MariaDB(ping func(ctx context.Context, dir string) error, args ...string) (
 	}
 	setup := func(dir string) (*exec.Cmd, error) { return exec.Command("cp", "-R", template.Dir+"/.", dir), nil }
 	command := func(dir string) (*exec.Cmd, error) {
-		binary, err := Find("mariadbd")
-		return exec.Command(binary, append(append(mariadbArgs(dir), "--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"),
+		binary, err := mariadbd()
+		return exec.Command(binary, append(append(mariadbArgs(binary, dir), "--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"),
 			"--bind-address=127.0.0.1", "--port="+port, "--skip-name-resolve", "--max-connections=300", "--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=fsync"), args...)...), err
 	}
 	return s, s.start(setup, command, func(dir string) error {
@@ -42,23 +45,43 @@ func MariaDB(ping func(ctx context.Context, dir string) error, args ...string) (
 	})
 }
 
-// mariadbTemplate is a directory with MariaDB's own tables, which takes a second to make.
+// mariadbTemplate is a directory with the server's own tables, which takes a second or some to make.
 var mariadbTemplate = sync.OnceValues(func() (*Server, error) {
 	s := &Server{quit: syscall.SIGKILL}
+	binary, err := mariadbd()
+	if err != nil {
+		return nil, err
+	}
+	mysql, err := isMySQL(binary)
+	if err != nil {
+		return nil, err
+	}
+	if mysql {
+		return s, s.setUp(mysqlTables(binary), writeRootOnTCP)
+	}
 	return s, s.setUp(func(dir string) (*exec.Cmd, error) {
-		binary, err := Find("mariadbd")
-		if err != nil {
-			return nil, err
-		}
 		tables, err := systemTables(binary)
-		c := exec.Command(binary, append(mariadbArgs(dir), "--bootstrap", "--default-storage-engine=Aria", "--innodb-flush-log-at-trx-commit=0")...)
+		c := exec.Command(binary, append(mariadbArgs(binary, dir), "--bootstrap", "--default-storage-engine=Aria", "--innodb-flush-log-at-trx-commit=0")...)
 		c.Stdin = tables
 		return c, err
 	}, nil)
 })
 
-func mariadbArgs(dir string) []string {
-	return []string{"--no-defaults", "--datadir=" + dir, "--tmpdir=" + dir, "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"}
+func mariadbd() (string, error) {
+	if other := proctest.Other("MYSQL"); other != "" {
+		return other, nil
+	}
+	return Find("mariadbd")
+}
+
+// mariadbArgs are what every run of a server has. Those that begin with loose only some versions
+// know. Its messages and character sets are where its program lies.
+func mariadbArgs(binary, dir string) []string {
+	return []string{
+		"--no-defaults", "--datadir=" + dir, "--tmpdir=" + dir, "--innodb-buffer-pool-size=16M", "--loose-innodb-log-file-size=8M", "--loose-skip-ssl",
+		"--loose-basedir=" + filepath.Join(filepath.Dir(binary), ".."), "--loose-innodb-redo-log-capacity=8M", "--loose-mysqlx=OFF",
+		"--loose-auto-generate-certs=OFF", "--skip-log-bin", "--secure-file-priv=",
+	}
 }
 
 // MariaDBNoSync is an argument of a server that is not killed before its test is over: it never
@@ -77,15 +100,15 @@ func systemTables(binary string) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"mysql_system_tables.sql", "mysql_system_tables_data.sql"} {
-		found := ""
-		for _, share := range []string{"mysql", "mariadb"} {
-			path := filepath.Join(filepath.Dir(binary), "..", "share", share, name)
-			if _, err := os.Stat(path); err == nil {
-				found = path
-			}
+	for _, name := range []string{"_system_tables.sql", "_system_tables_data.sql"} {
+		found, err := filepath.Glob(filepath.Join(filepath.Dir(binary), "..", "share", "m*", "m*"+name)) // mysql_ or mariadb_
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("%s: no file *%s is installed with it", binary, name)
 		}
-		content, err := os.ReadFile(found)
+		if err != nil {
+			return nil, err
+		}
+		content, err := os.ReadFile(found[0])
 		if err != nil {
 			return nil, err
 		}

@@ -241,7 +241,7 @@ func TestStandbyIsRefusedAndFailoverFollowed(t *testing.T) {
 	dsn := func(s *dbtest.Server) string { return "postgres://test@" + s.Addr + "/postgres?sslmode=disable" }
 	changed(t, open(t, dsn(primary)), "job", driver.Version{}, "replicated")
 	standby, err := dbtest.PostgresFrom(func(dir string) (*exec.Cmd, error) {
-		backup, err := dbtest.Find("pg_basebackup")
+		backup, err := dbtest.PostgresProgram("pg_basebackup")
 		return exec.Command(backup, "-D", dir+"/data", "-d", dsn(primary), "-R", "-X", "stream", "--checkpoint=fast", "--no-sync"), err
 	}, answers)
 	require.NoError(t, err)
