@@ -251,6 +251,33 @@ func TestFrozenMemberIsWaitedFor(t *testing.T) {
 	})
 }
 
+// TestMembersOfBeforeAnOutageAreAsked though their heartbeats have run out meanwhile: a backup was
+// restored, and the replica that settled the tick is connected again after the others.
+func TestMembersOfBeforeAnOutageAreAsked(t *testing.T) {
+	for late := 100 * time.Millisecond; late < 2*time.Second; late += 600 * time.Millisecond {
+		t.Run(late.String(), func(t *testing.T) {
+			inApartFleet(t, func(f *fleet, m *medium) {
+				owner, goBack := longRun(f, m)
+				for _, r := range f.replicas {
+					r.link.cut()
+				}
+				goBack()
+				m.disconnect()
+				f.sleepTo(70 * time.Second)
+				for _, r := range f.replicas {
+					if r != owner {
+						r.link.heal()
+					}
+				}
+				f.sleepTo(70*time.Second + late)
+				owner.link.heal()
+				f.sleepTo(95 * time.Second)
+				f.requireOnce("job", 3*time.Second, 20*time.Second, 40*time.Second, 80*time.Second)
+			})
+		})
+	}
+}
+
 func TestInquiryOutlivesLostMessagesAndReplies(t *testing.T) {
 	inApartFleet(t, func(f *fleet, m *medium) {
 		owner, goBack := longRun(f, m)

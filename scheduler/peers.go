@@ -21,9 +21,11 @@ type peers struct {
 	work backlogs
 
 	mu       sync.Mutex
-	first    time.Time            // when the members were read first
-	departed map[string]time.Time // instances that have said that they leave, and when
-	seen     map[string]time.Time // when a replica was read as living last, by its id
+	first    time.Time                // when the members were read first
+	last     time.Time                // when they were read last
+	watched  time.Duration            // for how long they have been read, without the times when they could not be
+	departed map[string]time.Time     // instances that have said that they leave, and when
+	seen     map[string]time.Duration // when a replica was read as living last, by its id: what watched was
 }
 
 // settleTime is how long after the first time the members have to be read again before they count.
@@ -31,7 +33,7 @@ type peers struct {
 const settleTime = 500 * time.Millisecond
 
 func newPeers(self string, reliable time.Duration) *peers {
-	return &peers{self: self, reliable: reliable, base: time.Now(), departed: map[string]time.Time{}, seen: map[string]time.Time{}}
+	return &peers{self: self, reliable: reliable, base: time.Now(), departed: map[string]time.Time{}, seen: map[string]time.Duration{}}
 }
 
 // current returns the ranking; nil when no member is known, or the knowledge is too old.
@@ -60,9 +62,11 @@ func (p *peers) settling() bool {
 func (p *peers) read(replicas []heartbeat.Replica) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.watched += min(time.Since(p.last), p.reliable/2) // more than between two heartbeats
+	p.last = time.Now()
 	for _, r := range replicas {
 		if _, departed := p.departed[r.Instance]; !departed && !r.Stopping {
-			p.seen[r.ID] = time.Now()
+			p.seen[r.ID] = p.watched
 		}
 	}
 	switch {
@@ -126,12 +130,13 @@ func (p *peers) leave(replica, instance string) (changed bool) {
 }
 
 // alive returns the ids of those that were read as living of late, this replica included or not. A
-// store that has lost a part of what it knew may have lost their heartbeats.
+// store that has lost a part of what it knew may have lost their heartbeats. One that was away, and
+// was restored from a backup, has none that lasts: what counts is who lived before that.
 func (p *peers) alive() (ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, at := range p.seen {
-		if time.Since(at) > p.reliable {
+		if p.watched-at > p.reliable {
 			delete(p.seen, id)
 			continue
 		}

@@ -88,7 +88,12 @@ jobs:
 	}
 
 	found := diagnosed(t, path, 0)
-	require.Contains(t, found["version"].Finding, "MariaDB")
+	db, err := sql.Open("mysql", "root@tcp("+server.Addr+")/")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	var version string
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT version()").Scan(&version))
+	require.Equal(t, version, found["version"].Finding)
 	require.Equal(t, doctor.OK, found["primary"].Result)
 	require.Equal(t, doctor.OK, found["writes"].Result)
 	require.Equal(t, doctor.OK, found["clock"].Result)

@@ -7,6 +7,8 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/solotick/solotick/internal/proctest"
 )
 
 // PostgresStandby starts a standby of the PostgreSQL at an address, with all that it has.
@@ -16,20 +18,31 @@ func PostgresStandby(primary string, ping func(ctx context.Context, dir string) 
 		return nil, err
 	}
 	return PostgresFrom(func(dir string) (*exec.Cmd, error) {
-		binary, err := Find("pg_basebackup")
+		binary, err := PostgresProgram("pg_basebackup")
 		return exec.Command(binary, "-D", filepath.Join(dir, "data"), "-h", host, "-p", port, "-U", "test",
 			"-R", "-X", "stream", "--checkpoint=fast", "--no-sync"), err
 	}, ping, settings...)
 }
 
-// MariaDBPrimary and MariaDBReplica are arguments of a pair with semi-synchronous replication: what
-// the primary answers, and shows to others, the replica has. Without the replica it answers no write.
-var (
-	MariaDBPrimary = []string{
-		"--server-id=1", "--log-bin=log", "--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=86400000",
+// MariaDBPrimary starts the primary of a pair with semi-synchronous replication: what it answers, and
+// shows to others, the replica has. Without the replica it answers no write. A pair is of the MariaDB
+// that is installed.
+func MariaDBPrimary(ping func(ctx context.Context, dir string) error) (*Server, error) {
+	return ofPair().start(ping, "--server-id=1", "--log-bin=log", "--rpl-semi-sync-master-enabled=ON",
+		"--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=86400000")
+}
+
+// MariaDBReplica starts the replica, which is read-only.
+func MariaDBReplica(ping func(ctx context.Context, dir string) error) (*Server, error) {
+	return ofPair().start(ping, "--server-id=2", "--log-bin=log", "--rpl-semi-sync-slave-enabled=ON", "--read-only")
+}
+
+func ofPair() kind {
+	if proctest.Other("MYSQL") == "" {
+		return chosen
 	}
-	MariaDBReplica = []string{"--server-id=2", "--log-bin=log", "--rpl-semi-sync-slave-enabled=ON", "--read-only"}
-)
+	return installed
+}
 
 // FollowMariaDB has a replica follow the primary at an address from its first write on.
 func FollowMariaDB(ctx context.Context, replica *sql.DB, primary string) error {

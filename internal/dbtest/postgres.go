@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/solotick/solotick/internal/proctest"
 	"github.com/solotick/solotick/internal/skewtest"
 )
 
@@ -49,14 +50,23 @@ func PostgresDSN(dir string) string {
 	return "host=" + dir + " port=" + port + " user=test dbname=postgres sslmode=disable"
 }
 
+// PostgresProgram returns a program of the PostgreSQL that is installed, or of the one whose server
+// SOLOTICK_TEST_POSTGRES names.
+func PostgresProgram(name string) (string, error) {
+	if other := proctest.Other("POSTGRES"); other != "" {
+		return filepath.Join(filepath.Dir(other), name), nil
+	}
+	return Find(name)
+}
+
 func initDB(dir string) (*exec.Cmd, error) {
-	binary, err := Find("initdb")
+	binary, err := PostgresProgram("initdb")
 	return exec.Command(binary, "-D", filepath.Join(dir, "data"), "-U", "test", "-A", "trust", "-E", "UTF8",
 		"--locale=C", "--no-sync"), err
 }
 
 func postgres(dir string, settings ...string) (*exec.Cmd, error) {
-	binary, err := Find("postgres")
+	binary, err := PostgresProgram("postgres")
 	args := []string{"-D", filepath.Join(dir, "data"), "-k", dir}
 	for _, s := range append([]string{"fsync=off", "max_connections=100", "lock_timeout=20s"}, settings...) {
 		args = append(args, "-c", s)

@@ -19,8 +19,12 @@ import (
 	"github.com/solotick/solotick/internal/proctest"
 )
 
-// Program returns a server that test/servers pins, and builds it when it is missing.
+// Program returns a server: the one that SOLOTICK_TEST_ETCD or SOLOTICK_TEST_NATS names, or that which
+// test/servers pins, which it builds when it is missing.
 func Program(name string) (string, error) {
+	if other := proctest.Other(variables[name]); other != "" {
+		return other, nil
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -39,6 +43,9 @@ func Program(name string) (string, error) {
 	}
 	return filepath.Join(dir, "bin", name), nil
 }
+
+// variables are how the environment names another server: see [proctest.Other].
+var variables = map[string]string{"etcd": "ETCD", "nats-server": "NATS"}
 
 // Server is a server that runs, with a directory of its own.
 type Server struct {

@@ -168,9 +168,13 @@ func prepare(port int, settings ...string) (*Server, error) {
 	return s, errors.Join(os.Mkdir(filepath.Join(dir, "data"), 0o700), os.WriteFile(filepath.Join(dir, "zoo.cfg"), []byte(text), 0o600))
 }
 
-// classes returns the class path of ZooKeeper, as Debian or Homebrew installs it.
+// classes returns the class path of ZooKeeper: the directory that SOLOTICK_TEST_ZOOKEEPER names, or as
+// Debian or Homebrew installs it.
 func classes() (string, error) {
 	if _, err := exec.LookPath("java"); err == nil {
+		if other := proctest.Other("ZOOKEEPER"); other != "" {
+			return filepath.Join(other, "*"), nil
+		}
 		const debian, homebrew = "/usr/share/java/", "/opt/homebrew/opt/zookeeper/libexec/lib/"
 		if _, err := os.Stat(debian + "zookeeper.jar"); err == nil {
 			return debian + "zookeeper.jar:" + debian + "slf4j-simple.jar", nil

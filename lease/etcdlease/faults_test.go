@@ -3,6 +3,7 @@ package etcdlease_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -282,13 +283,17 @@ func TestFullServerIsNamedAndWorksAgain(t *testing.T) {
 		}
 	}
 	require.Error(t, err)
-	_, err = s.Claim(t.Context(), of(100, "a", long))
-	require.Error(t, err)
-	require.NotErrorIs(t, err, protocol.ErrPermanent)
-	require.Contains(t, s.Hint(err), "make room")
 	facts, err := s.Facts(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"NOSPACE"}, facts.Alarms)
+	_, err = s.Claim(t.Context(), of(100, "a", long))
+	if v := facts.Members[0].Version; strings.HasPrefix(v, "3.5.") || strings.HasPrefix(v, "3.6.") {
+		require.NoError(t, err, "they do not count a transaction within another, as the store writes")
+		return
+	}
+	require.Error(t, err)
+	require.NotErrorIs(t, err, protocol.ErrPermanent)
+	require.Contains(t, s.Hint(err), "make room")
 
 	res, err := admin.Delete(t.Context(), "fill/", clientv3.WithPrefix())
 	require.NoError(t, err)

@@ -248,11 +248,13 @@ func ownExpiredLockIsGrantedAgain(f *fixture) {
 
 func expiredLockThatNobodyNeedsCanBeRenewed(f *fixture) {
 	one := f.lockExpired("a", mutex)
+	one.TTL = long // from now on
 	f.ok("Renew", f.renewLock(one))
 	f.equal("holder", f.askLock(protocol.Held, f.ofLock("b", mutex)).Holder, "a")
 
 	f.again()
 	g := f.lockExpired("a", permits(1, 2))
+	g.TTL = long
 	other := f.lock("b", permits(1, 2)) // there is room beside it
 	f.ok("Renew", f.renewLock(g))
 	f.askLock(protocol.Held, f.ofLock("c", permits(1, 2)))

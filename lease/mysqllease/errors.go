@@ -23,7 +23,7 @@ var hints = map[uint16]struct {
 	permanent bool
 	hint      string
 }{
-	1045: {true, "check the user and the password"},
+	1045: {true, "check the user and the password, and add tls=true to the URL where the server wants TLS"},
 	1698: {true, "check the user and the password"},
 	1862: {true, "set a new password of the user: it has expired"},
 	3118: {true, "unlock the account of the user"},
@@ -32,6 +32,7 @@ var hints = map[uint16]struct {
 	1142: {true, rights},
 	1143: {true, rights},
 	1227: {true, rights},
+	3159: {true, "add tls=true to the URL: the server takes connections with TLS only"},
 	1049: {true, "make the database (CREATE DATABASE), or name another"},
 	1146: {true, "make the tables again: start a worker, or let the user CREATE"},
 
@@ -67,6 +68,8 @@ func advice(err error) (hint string, permanent bool) {
 		return "set up TLS on the server, or leave tls out of the URL", true
 	case errors.Is(err, mysql.ErrUnknownPlugin), errors.Is(err, mysql.ErrCleartextPassword), errors.Is(err, mysql.ErrOldPassword):
 		return "give the user another way to authenticate, such as caching_sha2_password", true
+	case errors.Is(err, mysql.ErrInvalidConn):
+		return "check that the server runs, and its log: it has ended the connection", false
 	case errors.Is(err, mysql.ErrPktTooLarge):
 		return "raise max_allowed_packet of the server", false
 	}

@@ -17,12 +17,15 @@ type Facts struct {
 // Facts asks the server for them.
 func (s *Store) Facts(ctx context.Context) (Facts, error) {
 	var f Facts
-	var flush int
-	err := s.db.QueryRowContext(ctx, "SELECT version(), @@global.read_only, @@global.innodb_flush_log_at_trx_commit").Scan(&f.Version, &f.ReadOnly, &flush)
+	var flush, sync int
+	var logged bool
+	err := s.db.QueryRowContext(ctx, "SELECT version(), @@global.read_only, @@global.innodb_flush_log_at_trx_commit, @@global.log_bin, @@global.sync_binlog").
+		Scan(&f.Version, &f.ReadOnly, &flush, &logged, &sync)
 	if err != nil {
 		return Facts{}, fmt.Errorf("mysqllease: facts: %w", err)
 	}
-	f.Durable, f.TooOld = flush == 1, tooOld(f.Version)
+	// Where there is a binary log, a commit that it does not have is undone when the server starts.
+	f.Durable, f.TooOld = flush == 1 && (!logged || sync == 1), tooOld(f.Version)
 	return f, nil
 }
 

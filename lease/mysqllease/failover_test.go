@@ -25,13 +25,19 @@ type pair struct {
 // replicated starts a pair, with a user who may not write to a server that is read-only.
 func replicated(t *testing.T) *pair {
 	t.Helper()
-	p := &pair{primary: own(t, dbtest.MariaDBPrimary...), replica: own(t, dbtest.MariaDBReplica...)}
-	p.link, p.name = proxytest.New(t, p.primary.Addr), proxytest.New(t, p.primary.Addr)
-	admin, err := sql.Open("mysql", "root@tcp("+p.replica.Addr+")/")
+	p := new(pair)
+	var err error
+	p.primary, err = dbtest.MariaDBPrimary(answers)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, admin.Close()) })
-	p.admin = admin
-	require.NoError(t, dbtest.FollowMariaDB(t.Context(), admin, p.link.Addr()))
+	t.Cleanup(p.primary.Kill)
+	p.replica, err = dbtest.MariaDBReplica(answers)
+	require.NoError(t, err)
+	t.Cleanup(p.replica.Kill)
+	p.link, p.name = proxytest.New(t, p.primary.Addr), proxytest.New(t, p.primary.Addr)
+	p.admin, err = sql.Open("mysql", "root@tcp("+p.replica.Addr+")/")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.admin.Close()) })
+	require.NoError(t, dbtest.FollowMariaDB(t.Context(), p.admin, p.link.Addr()))
 	run(t, p.primary, "CREATE DATABASE d", "CREATE USER fleet@'%'", "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON d.* TO fleet@'%'")
 	p.url = "mysql://fleet@" + p.name.Addr() + "/d"
 	return p

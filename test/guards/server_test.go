@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,21 +32,12 @@ var postgres = sync.OnceValues(func() (*dbtest.Server, error) {
 	return dbtest.Postgres(func(ctx context.Context, dir string) error { return answers(ctx, "pgx", dbtest.PostgresDSN(dir)) })
 })
 
-// Without its own tables, which nobody needs who is not asked who he is, it starts at once in an
-// empty directory.
 var mariadb = sync.OnceValues(func() (*dbtest.Server, error) {
-	return dbtest.Start(syscall.SIGKILL, nil,
-		func(dir string) (*exec.Cmd, error) {
-			binary, err := dbtest.Find("mariadbd")
-			return exec.Command(binary, "--no-defaults", "--datadir="+dir, "--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"),
-				"--skip-networking", "--skip-grant-tables", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=4M",
-				"--innodb-flush-log-at-trx-commit=0"), err
-		},
-		func(ctx context.Context, dir string) error { return answers(ctx, "mysql", mariadbDSN(dir, "")) })
+	return dbtest.MariaDB(func(ctx context.Context, dir string) error { return answers(ctx, "mysql", mariadbDSN(dir, "")) }, dbtest.MariaDBNoSync)
 })
 
 func mariadbDSN(dir, database string) string {
-	return "root@unix(" + filepath.Join(dir, "s") + ")/" + database
+	return "root@unix(" + dbtest.MariaDBSocket(dir) + ")/" + database
 }
 
 func TestAMissingServerSaysHowToInstallIt(t *testing.T) {

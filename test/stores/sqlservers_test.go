@@ -154,11 +154,11 @@ var mariaDB = kit{
 		return s
 	},
 	replicated: func(t testing.TB) *server {
-		primary, err := dbtest.MariaDB(mariaDBAnswers, dbtest.MariaDBPrimary...)
+		primary, err := dbtest.MariaDBPrimary(mariaDBAnswers)
 		require.NoError(t, err)
 		t.Cleanup(primary.Kill)
 		link, front := proxytest.New(t, primary.Addr), proxytest.New(t, primary.Addr)
-		replica, err := dbtest.MariaDB(mariaDBAnswers, dbtest.MariaDBReplica...)
+		replica, err := dbtest.MariaDBReplica(mariaDBAnswers)
 		require.NoError(t, err)
 		t.Cleanup(replica.Kill)
 		admin, err := sql.Open("mysql", "root@tcp("+replica.Addr+")/")

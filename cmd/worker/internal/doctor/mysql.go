@@ -26,8 +26,8 @@ func mysqlFindings(facts mysqllease.Facts) []Finding {
 	}
 	durable := Finding{Check: "durability", Result: OK, Finding: "each commit is on the disk"}
 	if !facts.Durable {
-		durable.Result, durable.Finding = Warn, "innodb_flush_log_at_trx_commit is not 1: a server that loses power forgets what it has answered in the last second, and ticks may run again"
-		durable.Change = "set innodb_flush_log_at_trx_commit to 1"
+		durable.Result, durable.Finding = Warn, "innodb_flush_log_at_trx_commit is not 1, or sync_binlog is not 1: a server that loses power forgets what it has answered last, and ticks may run again"
+		durable.Change = "set innodb_flush_log_at_trx_commit to 1, and sync_binlog where there is a binary log"
 	}
 	return []Finding{version, primary, durable}
 }
