@@ -25,8 +25,6 @@ import (
 	"github.com/solotick/solotick/lease/zklease"
 )
 
-const clockOfServer = "a test cannot set its server's clock"
-
 // get returns what a server says of itself.
 func get(t testing.TB, url string) string {
 	res, err := http.Get(url)
@@ -47,7 +45,7 @@ func last(t testing.TB, line string) float64 {
 
 var etcd = kit{
 	name:   "etcd",
-	cannot: map[string]string{failedOver: noFailover, clockStepped: clockOfServer},
+	cannot: map[string]string{failedOver: noFailover},
 	start: func(t testing.TB) *server {
 		s, err := servertest.Etcd(durable(t, "--unsafe-no-fsync=false")...)
 		require.NoError(t, err)
@@ -72,6 +70,7 @@ var etcd = kit{
 				}
 				return n
 			},
+			stepClock: func(ahead time.Duration) { require.NoError(t, s.SetClock(ahead)) },
 		}
 	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {
@@ -81,7 +80,7 @@ var etcd = kit{
 
 var natsJetStream = kit{
 	name:   "NATS",
-	cannot: map[string]string{failedOver: noFailover, clockStepped: clockOfServer},
+	cannot: map[string]string{failedOver: noFailover},
 	start: func(t testing.TB) *server {
 		monitor, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -97,7 +96,7 @@ var natsJetStream = kit{
 					require.NoError(t, admin.DeleteStream(t.Context(), name))
 				}
 			},
-			backup: backup, restore: restore,
+			backup: backup, restore: restore, stepClock: s.SetClock,
 			requests: func() float64 {
 				var seen struct {
 					Messages float64 `json:"in_msgs"`
