@@ -29,7 +29,7 @@ type clock struct {
 	known chan struct{} // closed when a member has answered
 
 	mu    sync.Mutex
-	last  error
+	last  error         // why the last question was not answered; nil when it was
 	ahead time.Duration // of what the members say; tests step their clocks by it
 }
 
@@ -51,14 +51,29 @@ func (c *clock) close() {
 	c.client.CloseIdleConnections()
 }
 
-// now returns the time of the members. The first call waits for one to answer.
-func (c *clock) now(ctx context.Context) (time.Time, error) {
+func (c *clock) start() {
 	c.begin.Do(func() {
 		var once sync.Once
 		for _, url := range c.urls {
 			c.done.Go(func() { c.follow(url, func() { once.Do(func() { close(c.known) }) }) })
 		}
 	})
+}
+
+// explained adds to the error of a call without an answer why the last question about the time had
+// none: that names a certificate that is refused, and the calls do not.
+func (c *clock) explained(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, c.last)
+}
+
+// now returns the time of the members. The first call waits for one to answer.
+func (c *clock) now(ctx context.Context) (time.Time, error) {
+	c.start()
 	select {
 	case <-c.known:
 	case <-ctx.Done():
@@ -118,6 +133,7 @@ func (c *clock) ask(url string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.last = nil
 	at = at.Add(c.ahead)
 	c.Observe(url, sent, received, at, at.Add(time.Second))
 	return nil

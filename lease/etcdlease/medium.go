@@ -107,6 +107,7 @@ func (m *medium) close() {
 
 // call makes a call, by way of another member if one does not answer soon.
 func (m *medium) call(ctx context.Context, f func(ctx context.Context, c *clientv3.Client) (*etcdserverpb.ResponseHeader, error)) error {
+	m.clock.start()
 	c, err := m.open(ctx)
 	for tried := 0; err == nil; tried++ {
 		m.mu.Lock()
@@ -120,8 +121,11 @@ func (m *medium) call(ctx context.Context, f func(ctx context.Context, c *client
 		if err == nil {
 			return m.observe(header, least)
 		}
-		if late && ctx.Err() == nil && tried+1 < attempts {
+		switch {
+		case late && ctx.Err() == nil && tried+1 < attempts:
 			err = nil
+		case late:
+			err = m.clock.explained(err)
 		}
 	}
 	return err
