@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,7 +55,9 @@ func newMedium(config clientv3.Config, prefix string, timeout time.Duration) (*m
 			faults = append(faults, fmt.Errorf("etcdlease: config.Endpoints[%d]: %q %w", i, e, err))
 			continue
 		}
-		m.clock.urls = append(m.clock.urls, u+"/version")
+		if u += "/version"; !slices.Contains(m.clock.urls, u) {
+			m.clock.urls = append(m.clock.urls, u)
+		}
 	}
 	m.clock.init(&http.Transport{TLSClientConfig: config.TLS.Clone(), MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute}, timeout)
 	return m, errors.Join(faults...)
@@ -194,7 +197,7 @@ func (m *medium) Get(ctx context.Context, keys []string) ([]casstore.Kept, error
 
 // Put implements [casstore.Medium].
 func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) (casstore.Kept, bool, error) {
-	return m.puts.do(ctx, &put{key: key, data: data, from: from, done: make(chan struct{})})
+	return m.puts.do(ctx, &put{ctx: ctx, key: key, data: data, from: from, done: make(chan struct{})})
 }
 
 // send makes one transaction of several puts, each of which is made or not on its own.
