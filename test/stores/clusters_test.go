@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net"
@@ -11,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -133,9 +133,16 @@ var zooKeeper = kit{
 			},
 			stepClock: func(ahead time.Duration) { s.SetClock(t, ahead) },
 			requests: func() float64 {
-				stats, ok := zk.FLWSrvr([]string{s.Addr()}, patience)
+				conn, err := net.Dial("tcp", s.Addr())
+				require.NoError(t, err)
+				defer func() { _ = conn.Close() }()
+				_, err = conn.Write([]byte("srvr"))
+				require.NoError(t, err)
+				text, err := io.ReadAll(conn)
+				require.NoError(t, err)
+				_, text, ok := bytes.Cut(text, []byte("Received: "))
 				require.True(t, ok)
-				return float64(stats[0].Received)
+				return last(t, strings.SplitN(string(text), "\n", 2)[0])
 			},
 		}
 	},
