@@ -52,7 +52,7 @@ func BenchmarkPairsInTurn(b *testing.B) {
 }
 
 // takeTurn counts the pairs of one turn, and the processor time of both sides.
-func takeTurn(b *testing.B, server *redistest.Server, c benchtest.Contestant, goroutines int) (t benchtest.Turn, client, store time.Duration) {
+func takeTurn(b *testing.B, server *redistest.Server, c benchtest.Contestant, goroutines int) (t benchtest.Result, client, store time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), tooLong)
 	defer cancel()
 	storeBefore, clientBefore := redisTime(b, server), benchtest.ProcessorTime()

@@ -73,9 +73,10 @@ func (f *Fleet) instantOf(tick time.Time) *instant {
 }
 
 // StartFleet returns when every replica has a record of every job, or just before the first instant.
+// The first replica makes them; the others start when it is ready.
 // Each replica has a store that open returns, with what is to be called when the replica has ended.
 // End the fleet with Stop.
-func StartFleet(b *testing.B, row Row, gauge Gauge, open func() (store protocol.Store, done func())) *Fleet {
+func StartFleet(b *testing.B, row Row, gauge Gauge, open func() (store protocol.Store, done func()), options ...scheduler.Option) *Fleet {
 	b.Helper()
 	f := &Fleet{row: row, gauge: gauge, replicas: make(map[string]*atomic.Int64)}
 	for i := range f.instants {
@@ -93,11 +94,16 @@ func StartFleet(b *testing.B, row Row, gauge Gauge, open func() (store protocol.
 	registry := f.newRegistry(b)
 	between := Heap()
 	began := time.Now()
-	for i := range row.Replicas {
-		f.start(b, open, fmt.Sprintf("replica-%d", i), registry)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), min(readyBound, time.Until(f.first)-time.Second))
 	defer cancel()
+	for i := range row.Replicas {
+		store, done := open()
+		f.close = append(f.close, done)
+		f.start(b, store, fmt.Sprintf("replica-%d", i), registry, options)
+		if i == 0 {
+			_ = f.schedulers[0].WaitReady(ctx) // so that not all make the same records
+		}
+	}
 	for _, s := range f.schedulers {
 		if s.WaitReady(ctx) != nil {
 			f.unready++
@@ -135,14 +141,13 @@ func (f *Fleet) newRegistry(b *testing.B) *jobs.Registry {
 	return registry
 }
 
-func (f *Fleet) start(b *testing.B, open func() (protocol.Store, func()), replica string, registry *jobs.Registry) {
-	store, done := open()
-	s, err := scheduler.New(store, registry, scheduler.WithReplica(replica), scheduler.WithSyncObserver(f.observe),
-		scheduler.WithObserver(func(scheduler.Event) {})) // or failures are logged
+func (f *Fleet) start(b *testing.B, store protocol.Store, replica string, registry *jobs.Registry, options []scheduler.Option) {
+	s, err := scheduler.New(store, registry, append([]scheduler.Option{
+		scheduler.WithReplica(replica), scheduler.WithSyncObserver(f.observe), scheduler.WithObserver(func(scheduler.Event) {}), // or failures are logged
+	}, options...)...)
 	require.NoError(b, err)
 	f.replicas[replica] = new(atomic.Int64)
 	f.schedulers = append(f.schedulers, s)
-	f.close = append(f.close, done)
 	require.NoError(b, s.Start())
 }
 

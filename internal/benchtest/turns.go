@@ -17,18 +17,18 @@ type Contestant struct {
 	Pair func(ctx context.Context, worker, round int) error
 }
 
-// Turn is the work of a contestant for a while.
-type Turn struct {
+// Result is what a contestant did while it had its turn.
+type Result struct {
 	Pairs float64
 	Took  time.Duration
 }
 
 // PerSecond is how many pairs there were in a second.
-func (t Turn) PerSecond() float64 { return t.Pairs / t.Took.Seconds() }
+func (t Result) PerSecond() float64 { return t.Pairs / t.Took.Seconds() }
 
 // TakeTurn has so many goroutines work for that long. Pairs are given up when ctx ends; another that
 // fails is an error of b.
-func TakeTurn(ctx context.Context, b *testing.B, c Contestant, goroutines int, length time.Duration) Turn {
+func TakeTurn(ctx context.Context, b *testing.B, c Contestant, goroutines int, length time.Duration) Result {
 	b.Helper()
 	var done atomic.Int64
 	var all sync.WaitGroup
@@ -47,7 +47,7 @@ func TakeTurn(ctx context.Context, b *testing.B, c Contestant, goroutines int, l
 		})
 	}
 	all.Wait()
-	return Turn{float64(done.Load()), time.Since(began)}
+	return Result{float64(done.Load()), time.Since(began)}
 }
 
 // InTurn has contestants work by turns, so many times that long each after a turn that only warms

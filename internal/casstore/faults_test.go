@@ -180,6 +180,23 @@ func TestNothingIsKeptForever(t *testing.T) {
 	})
 }
 
+// A clock that is set forward by more than a lock is kept for sweeps it away only when nobody holds it.
+func TestHeldValueIsNotSweptWhenClocksStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		s := open(t, m)
+		res := do(t, s, driver.Op{Change: &driver.Change{
+			ID: "held", Data: []byte("x"), Keep: 24 * time.Hour, Leases: []driver.NewLease{{Holder: "a", TTL: time.Hour}},
+		}})
+		open(t, m) // another process, which sweeps too
+		m.step(48 * time.Hour)
+		time.Sleep(30 * time.Minute)
+		require.Equal(t, res.Version, do(t, s, driver.Op{}).Value.Version)
+		time.Sleep(2 * time.Hour)
+		require.Empty(t, do(t, s, driver.Op{}).Value.Version)
+	})
+}
+
 func (m *memory) keys() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

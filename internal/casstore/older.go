@@ -86,7 +86,7 @@ func (w *work) moveOlder(ctx context.Context, op driver.Op, next *stored) (usele
 	for _, e := range before.List {
 		text += e.Len
 	}
-	if most > 0 && most <= fewEntries || len(before.List) < mostEntries && text < mostText || len(before.List) <= 1 {
+	if most <= fewEntries || len(before.List) < mostEntries && text < mostText || len(before.List) <= 1 {
 		return nil, nil
 	}
 	older := chunks{Of: strconv.FormatInt(before.List[0].At, 36)}
@@ -94,9 +94,7 @@ func (w *work) moveOlder(ctx context.Context, op driver.Op, next *stored) (usele
 		older = *before.Older
 		older.Count = slices.Clone(older.Count)
 	}
-	if most > 0 {
-		older.Most = most
-	}
+	older.Most = most
 	moved := before.List[:max(1, len(before.List)-fewEntries)]
 	content := chunk{At: next.At}
 	ids := make(map[string]bool, len(moved))
@@ -110,9 +108,8 @@ func (w *work) moveOlder(ctx context.Context, op driver.Op, next *stored) (usele
 		return nil, err
 	}
 	key := older.key(w.key, len(older.Count))
-	// The quicker one has moved the same entries, from the same revision or one that has them too.
-	if _, _, err := w.medium.Put(ctx, key, data, 0); err != nil {
-		return nil, err
+	if moved, err := w.putOlder(ctx, key, data); err != nil || !moved {
+		return nil, context.Cause(ctx) // they stay: where there is no room for a key, leases are renewed and settled all the same
 	}
 	next.List = slices.DeleteFunc(next.List, func(e keptEntry) bool { return ids[e.ID] })
 	older.Count = append(older.Count, len(moved))
@@ -120,13 +117,30 @@ func (w *work) moveOlder(ctx context.Context, op driver.Op, next *stored) (usele
 	for _, n := range older.Count {
 		kept += n
 	}
-	for most > 0 && kept-older.Count[0] >= most {
+	for kept-older.Count[0] >= most {
 		kept -= older.Count[0]
 		useless = append(useless, older.key(w.key, 0))
 		older.First, older.Count = older.First+1, older.Count[1:]
 	}
 	next.Older = &older
 	return useless, nil
+}
+
+// putOlder writes a chunk that the value does not have yet. What is under its key was left by a
+// process that was killed, or written just now from the same value, if that is still the present
+// one; if not, the value itself is not written either.
+func (w *work) putOlder(ctx context.Context, key string, data []byte) (moved bool, err error) {
+	present, ok, err := w.medium.Put(ctx, key, data, 0)
+	for tried := 0; err == nil && !ok && tried < tries; tried++ {
+		item, err := w.medium.Get(ctx, []string{w.key})
+		if err != nil || item[0].Revision != w.value.revision {
+			return false, err
+		}
+		if present, ok, err = w.medium.Put(ctx, key, data, present.Revision); err != nil {
+			return false, err
+		}
+	}
+	return ok, err
 }
 
 // removeOlder removes chunks that are of no use. What it leaves is swept some time.

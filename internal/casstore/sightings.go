@@ -11,7 +11,7 @@ import (
 // sight is when this process has seen a nonce of a lease for the first time.
 type sight struct {
 	token int64
-	nonce uint32
+	nonce uint64
 	since steady.Instant
 }
 

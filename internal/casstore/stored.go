@@ -39,7 +39,7 @@ type keptLease struct {
 	Token   int64
 	Holder  string
 	TTL     time.Duration
-	Nonce   uint32 // drawn again with each grant and renewal
+	Nonce   uint64 // drawn again with each grant and renewal
 	Stopped bool   `json:",omitempty"`
 }
 
@@ -137,7 +137,7 @@ func (st *stored) after(op driver.Op, it *driver.Item, now time.Time) *stored {
 	for _, l := range it.Value.Leases {
 		kept := keptLease{Token: l.Token, Holder: l.Holder, Stopped: l.Stopped}
 		if ttl, begins := begun[l.Token]; begins {
-			kept.TTL, kept.Nonce = ttl, rand.Uint32()
+			kept.TTL, kept.Nonce = ttl, rand.Uint64()>>11
 		} else if i := slices.IndexFunc(st.Leases, func(k keptLease) bool { return k.Token == l.Token }); i >= 0 {
 			kept.TTL, kept.Nonce = st.Leases[i].TTL, st.Leases[i].Nonce
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/internal/steady"
 )
 
 const (
@@ -61,12 +62,14 @@ func (v *values) sweepKey(ctx context.Context, key string, now time.Time) error 
 	kind, rest, _ := strings.Cut(key, "/")
 	owner, _, _ := strings.Cut(rest, "/")
 	var used func(kept []byte) bool
+	held := func(Kept) bool { return false }
 	switch kind + "/" {
 	case itemPrefix:
 		used = func(kept []byte) bool {
 			st, err := decode(key, Kept{kept, 1})
 			return err != nil || st.Keep == 0 || now.Before(time.UnixMicro(st.At).Add(st.Keep))
 		}
+		held = func(kept Kept) bool { return v.held(key, kept) } // whatever the clocks say
 	case olderPrefix:
 		owner = itemPrefix + owner
 		used = func(kept []byte) bool {
@@ -94,11 +97,25 @@ func (v *values) sweepKey(ctx context.Context, key string, now time.Time) error 
 		return nil
 	}
 	list, err := v.medium.Get(ctx, []string{key})
-	if err != nil || list[0].Revision == 0 || used(list[0].Data) {
+	if err != nil || list[0].Revision == 0 || used(list[0].Data) || held(list[0]) {
 		return err
 	}
 	_, _, err = v.medium.Put(ctx, key, nil, list[0].Revision)
 	return err
+}
+
+// held reports whether a value has a lease that has not ended as far as this process has seen.
+func (v *values) held(key string, kept Kept) bool {
+	st, err := decode(key, kept)
+	if err != nil {
+		return true
+	}
+	for i, s := range v.seen.see(key, st) {
+		if steady.Now() < s.ends(st.Leases[i].TTL) {
+			return true
+		}
+	}
+	return false
 }
 
 // sweepOrphan removes what is kept under a key for an owner that does not use it, or is gone. The

@@ -22,6 +22,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proctest"
 	"github.com/solotick/solotick/internal/servertest"
+	"github.com/solotick/solotick/internal/skewtest"
 )
 
 const (
@@ -33,10 +34,11 @@ const (
 // Server is a nats-server process with JetStream, which keeps its streams in a directory. Its
 // methods are called one at a time. One that fails ends the test.
 type Server struct {
-	t    testing.TB
-	dir  string
-	port int
-	proc *proctest.Process // nil while the server is killed
+	t     testing.TB
+	dir   string
+	port  int
+	clock *skewtest.Clock
+	proc  *proctest.Process // nil while the server is killed
 }
 
 // Option changes how a server is set up.
@@ -82,6 +84,10 @@ func prepare(t testing.TB, opts ...Option) *Server {
 		lines = append(lines, fmt.Sprintf("jetstream { store_dir: %q, max_file: 1G, max_mem: 256M }", o.dir))
 	}
 	if err := os.WriteFile(s.path("nats.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if s.clock, err = skewtest.NewGoClock(s.dir); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.end)
@@ -138,6 +144,15 @@ func (s *Server) Thaw() {
 	}
 }
 
+// SetClock puts the wall clock of the server so far ahead of the machine's, from now on and over
+// restarts.
+func (s *Server) SetClock(ahead time.Duration) {
+	s.t.Helper()
+	if err := s.clock.Set(ahead); err != nil {
+		s.t.Fatalf("set the clock of nats-server: %v", err)
+	}
+}
+
 // Kill kills the process, as SIGKILL does, frozen or not, and returns when it is gone.
 func (s *Server) Kill() {
 	if s.proc != nil {
@@ -167,7 +182,7 @@ func (s *Server) launch() {
 	}
 	defer func() { _ = log.Close() }() // the child has a copy
 	cmd := exec.Command(binary, "-c", "nats.conf")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = s.dir, log, log, append(os.Environ(), s.clock.Env()...)
 	if s.proc, err = proctest.Start(cmd); err != nil {
 		s.t.Fatalf("start nats-server: %v", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/proctest"
+	"github.com/solotick/solotick/internal/skewtest"
 )
 
 // Program returns a server: the one that SOLOTICK_TEST_ETCD or SOLOTICK_TEST_NATS names, or that which
@@ -54,6 +55,7 @@ type Server struct {
 
 	command func(s *Server) *exec.Cmd
 	ready   func(s *Server) error
+	clock   *skewtest.Clock
 
 	mu      sync.Mutex
 	process *proctest.Process
@@ -73,6 +75,9 @@ func Start(ports int, command func(s *Server) *exec.Cmd, ready func(s *Server) e
 			return nil, err
 		}
 		s := &Server{Dir: dir, command: command, ready: ready}
+		if s.clock, err = skewtest.NewGoClock(dir); err != nil {
+			return nil, err
+		}
 		for range ports {
 			port, err := freePort()
 			if err != nil {
@@ -100,7 +105,7 @@ func (s *Server) Run() error {
 func (s *Server) Begin() error {
 	c := s.command(s)
 	out := new(bytes.Buffer)
-	c.Dir, c.Stdout, c.Stderr = s.Dir, out, out
+	c.Dir, c.Stdout, c.Stderr, c.Env = s.Dir, out, out, append(os.Environ(), s.clock.Env()...)
 	p, err := proctest.StartWith(c, syscall.SIGKILL)
 	if err != nil {
 		return err
@@ -145,6 +150,9 @@ func (s *Server) Freeze() error { return s.running().Freeze() }
 // Thaw lets it go on.
 func (s *Server) Thaw() error { return s.running().Signal(syscall.SIGCONT) }
 
+// SetClock puts the server's wall clock so far ahead of the machine's, from now on and over restarts.
+func (s *Server) SetClock(ahead time.Duration) error { return s.clock.Set(ahead) }
+
 // Stop kills the server and removes its directory.
 func (s *Server) Stop() {
 	if p := s.running(); p != nil {
@@ -159,6 +167,10 @@ func (s *Server) Empty() error {
 	for _, e := range entries {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(s.Dir, e.Name())))
 	}
+	if err != nil {
+		return err
+	}
+	s.clock, err = skewtest.NewGoClock(s.Dir)
 	return err
 }
 

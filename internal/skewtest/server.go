@@ -9,24 +9,37 @@ import (
 	"time"
 )
 
-// Clock is the wall clock of server processes that are written in C.
-type Clock struct{ dir string }
+// Clock is the wall clock of server processes.
+type Clock struct {
+	dir string
+	env []string
+}
 
 const (
-	clockName = "clock"    // holds how far ahead the clock is, in ns
-	shimName  = "clock.so" // is loaded before the C library
+	clockVariable = "SOLOTICK_TEST_CLOCK" // names the file
+	clockName     = "clock"               // holds how far ahead the clock is, in ns
+	shimName      = "clock.so"            // is loaded before the C library
 )
 
-// NewClock makes a clock in a directory that the server may read. It needs a C compiler.
-func NewClock(dir string) (*Clock, error) {
+// NewGoClock makes a clock of programs that are built with an [Overlay], in a directory that they
+// may read.
+func NewGoClock(dir string) (*Clock, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &Clock{dir}
-	if err := os.WriteFile(c.path(clockName), make([]byte, 8), 0o644); err != nil { //nolint:gosec // the server may run as another user
+	c := &Clock{dir: dir}
+	c.env = []string{clockVariable + "=" + c.path(clockName)}
+	return c, os.WriteFile(c.path(clockName), make([]byte, 8), 0o644) //nolint:gosec // the server may run as another user
+}
+
+// NewClock is NewGoClock for programs that are written in C. It needs a C compiler.
+func NewClock(dir string) (*Clock, error) {
+	c, err := NewGoClock(dir)
+	if err != nil {
 		return nil, err
 	}
+	c.env = append(c.env, "LD_PRELOAD="+c.path(shimName))
 	source := c.path("clock.c")
 	if err := os.WriteFile(source, []byte(shim), 0o600); err != nil {
 		return nil, err
@@ -42,9 +55,7 @@ func NewClock(dir string) (*Clock, error) {
 }
 
 // Env returns what the environment of a server needs besides.
-func (c *Clock) Env() []string {
-	return []string{"LD_PRELOAD=" + c.path(shimName), "SOLOTICK_TEST_CLOCK=" + c.path(clockName)}
-}
+func (c *Clock) Env() []string { return c.env }
 
 // Set puts the wall clock so far ahead of the machine's, from now on and over restarts. Nothing
 // else of the process is touched, as when somebody sets the clock of its machine.

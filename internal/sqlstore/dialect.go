@@ -37,6 +37,9 @@ type Dialect struct {
 	// it returns, in any order, a line each.
 	Columns, Tables string
 
+	// Begin is a statement at the beginning of a transaction of several statements. Optional.
+	Begin string
+
 	// Prepare makes and checks whatever else there has to be. It may be called again. Optional.
 	Prepare func(ctx context.Context, db *sql.DB) error
 

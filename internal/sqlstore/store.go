@@ -158,7 +158,13 @@ func (db *database) within(ctx context.Context, f func(tx *sql.Tx) error) error 
 	if err != nil {
 		return err
 	}
-	if err := f(tx); err != nil {
+	if db.Begin != "" {
+		_, err = tx.ExecContext(ctx, db.Begin)
+	}
+	if err == nil {
+		err = f(tx)
+	}
+	if err != nil {
 		_ = tx.Rollback()
 		return err
 	}

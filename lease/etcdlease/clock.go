@@ -26,11 +26,12 @@ type clock struct {
 	life  context.Context
 	end   context.CancelFunc
 	done  sync.WaitGroup
-	known chan struct{} // closed when a member has answered
+	known chan struct{} // closed when most members have answered, or one has and each was asked
 
 	mu    sync.Mutex
-	last  error
-	ahead time.Duration // of what the members say; tests step their clocks by it
+	asked map[string]bool // members, and whether they have answered
+	last  error           // why the last question was not answered; nil when it was
+	ahead time.Duration   // of what the members say; tests step their clocks by it
 }
 
 const (
@@ -51,20 +52,33 @@ func (c *clock) close() {
 	c.client.CloseIdleConnections()
 }
 
-// now returns the time of the members. The first call waits for one to answer.
-func (c *clock) now(ctx context.Context) (time.Time, error) {
+func (c *clock) start() {
 	c.begin.Do(func() {
-		var once sync.Once
 		for _, url := range c.urls {
-			c.done.Go(func() { c.follow(url, func() { once.Do(func() { close(c.known) }) }) })
+			c.done.Go(func() { c.follow(url) })
 		}
 	})
+}
+
+// explained adds to the error of a call without an answer why the last question about the time had
+// none: that names a certificate that is refused, and the calls do not.
+func (c *clock) explained(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, c.last)
+}
+
+// now returns the time of the members. The first call waits for most of them to answer, for one
+// alone may be wrong, or for one when the others do not.
+func (c *clock) now(ctx context.Context) (time.Time, error) {
+	c.start()
 	select {
 	case <-c.known:
 	case <-ctx.Done():
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return time.Time{}, fmt.Errorf("%w: %w: %w", errNoClock, context.Cause(ctx), c.last)
+		return time.Time{}, c.explained(fmt.Errorf("%w: %w", errNoClock, context.Cause(ctx)))
 	case <-c.life.Done():
 		return time.Time{}, casstore.ErrClosed
 	}
@@ -73,16 +87,14 @@ func (c *clock) now(ctx context.Context) (time.Time, error) {
 }
 
 // follow asks a member for as long as the store lives.
-func (c *clock) follow(url string, answered func()) {
+func (c *clock) follow(url string) {
 	for c.life.Err() == nil {
-		if err := c.ask(url); err != nil {
-			c.mu.Lock()
-			c.last = err
-			c.mu.Unlock()
+		err := c.ask(url)
+		c.note(url, err)
+		if err != nil {
 			sleep.For(c.life, time.Second/2)
 			continue
 		}
-		answered()
 		pause := askEvery
 		if c.Spread(url) > fine {
 			pause = 0
@@ -93,9 +105,42 @@ func (c *clock) follow(url string, answered func()) {
 	}
 }
 
+// note notes whether a member has answered.
+func (c *clock) note(url string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.last = err
+	}
+	select {
+	case <-c.known:
+		return
+	default:
+	}
+	if c.asked == nil {
+		c.asked = make(map[string]bool)
+	}
+	c.asked[url] = c.asked[url] || err == nil
+	answered := 0
+	for _, ok := range c.asked {
+		if ok {
+			answered++
+		}
+	}
+	if answered > len(c.urls)/2 || answered > 0 && len(c.asked) == len(c.urls) {
+		close(c.known)
+	}
+}
+
 // ask asks a member for the time once.
 func (c *clock) ask(url string) error {
-	ctx, cancel := context.WithTimeout(c.life, c.timeout)
+	patience := c.timeout
+	select {
+	case <-c.known:
+	default: // a call waits for this
+		patience /= attempts
+	}
+	ctx, cancel := context.WithTimeout(c.life, patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -118,6 +163,7 @@ func (c *clock) ask(url string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.last = nil
 	at = at.Add(c.ahead)
 	c.Observe(url, sent, received, at, at.Add(time.Second))
 	return nil

@@ -2,7 +2,9 @@ package etcdlease
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -26,17 +28,25 @@ var hints = []struct {
 	{rpctypes.ErrRequestTooLarge, true, "let etcd take larger requests: --max-request-bytes"},
 	{rpctypes.ErrNoLeader, false, "etcd has no leader: most of its members have to run and to reach each other"},
 	{errNoClock, false, "check that etcd runs, its addresses, and that nothing between keeps HTTP from /version"},
-	{context.DeadlineExceeded, false, "check that etcd runs, its addresses and the network, and that most of its members reach each other"},
+	{context.DeadlineExceeded, false, bothTLS + ", and that most of its members reach each other"},
 }
 
+const bothTLS = "check that etcd runs, its addresses and the network, that both sides use TLS or neither (etcds:// or etcd://)"
+
 func advice(err error) (hint string, permanent bool) {
+	switch _, refused := errors.AsType[*tls.CertificateVerificationError](err); {
+	case refused:
+		return "check ca_file: it has to hold the authority of the members' certificates, and these the hosts of the URL", false
+	case err != nil && strings.Contains(err.Error(), "remote error: tls"):
+		return "check cert_file and key_file: etcd does not accept the certificate of this client, or its absence", false
+	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
 			return h.hint, h.permanent
 		}
 	}
 	if status.Code(err) == codes.Unavailable {
-		return "check that etcd runs, its addresses and the network, and that both sides use TLS or neither", false
+		return bothTLS, false
 	}
 	return "", false
 }

@@ -21,6 +21,7 @@ type lane struct {
 
 // put is a change of one key.
 type put struct {
+	ctx  context.Context // of who waits for it
 	key  string
 	data []byte
 	from uint64
@@ -78,6 +79,9 @@ func (l *lane) next() (puts []*put) {
 	size, keys := 0, make(map[string]bool)
 	var rest []*put
 	for _, p := range l.waiting {
+		if p.ctx.Err() != nil {
+			continue // nobody waits any more: it would be made late
+		}
 		full := len(puts) == mostOps || len(puts) > 0 && size+len(p.data) > mostBytes
 		if full || keys[p.key] {
 			rest = append(rest, p)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,7 +55,9 @@ func newMedium(config clientv3.Config, prefix string, timeout time.Duration) (*m
 			faults = append(faults, fmt.Errorf("etcdlease: config.Endpoints[%d]: %q %w", i, e, err))
 			continue
 		}
-		m.clock.urls = append(m.clock.urls, u+"/version")
+		if u += "/version"; !slices.Contains(m.clock.urls, u) {
+			m.clock.urls = append(m.clock.urls, u)
+		}
 	}
 	m.clock.init(&http.Transport{TLSClientConfig: config.TLS.Clone(), MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute}, timeout)
 	return m, errors.Join(faults...)
@@ -107,6 +110,7 @@ func (m *medium) close() {
 
 // call makes a call, by way of another member if one does not answer soon.
 func (m *medium) call(ctx context.Context, f func(ctx context.Context, c *clientv3.Client) (*etcdserverpb.ResponseHeader, error)) error {
+	m.clock.start()
 	c, err := m.open(ctx)
 	for tried := 0; err == nil; tried++ {
 		m.mu.Lock()
@@ -120,8 +124,11 @@ func (m *medium) call(ctx context.Context, f func(ctx context.Context, c *client
 		if err == nil {
 			return m.observe(header, least)
 		}
-		if late && ctx.Err() == nil && tried+1 < attempts {
+		switch {
+		case late && ctx.Err() == nil && tried+1 < attempts:
 			err = nil
+		case late:
+			err = m.clock.explained(err)
 		}
 	}
 	return err
@@ -190,7 +197,7 @@ func (m *medium) Get(ctx context.Context, keys []string) ([]casstore.Kept, error
 
 // Put implements [casstore.Medium].
 func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) (casstore.Kept, bool, error) {
-	return m.puts.do(ctx, &put{key: key, data: data, from: from, done: make(chan struct{})})
+	return m.puts.do(ctx, &put{ctx: ctx, key: key, data: data, from: from, done: make(chan struct{})})
 }
 
 // send makes one transaction of several puts, each of which is made or not on its own.

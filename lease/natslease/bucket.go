@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/solotick/solotick/internal/casstore"
 	"github.com/solotick/solotick/internal/steady"
 )
 
@@ -45,11 +46,14 @@ func (m *medium) look(ctx context.Context) (*jetstream.StreamInfo, error) {
 				return info, err
 			}
 			m.clock.Observe(leader, asked, steady.Now(), info.TimeStamp, info.TimeStamp)
-			m.seen(newest, info.State.LastSeq)
+			back := m.seen(newest, info.State.LastSeq)
 			// A full bucket takes only what is smaller than before: not even a renewal.
 			m.full.Store(info.Config.MaxBytes > 0 && info.State.Bytes > uint64(info.Config.MaxBytes)/10*9)
 			m.looked.Store(int64(asked))
 			m.fits.Store(true)
+			if back { // nothing is decided from what was seen before
+				return info, fmt.Errorf("%w: its last sequence is %d, after %d", casstore.ErrWentBack, info.State.LastSeq, newest)
+			}
 			return info, nil
 		case code(err) != noStream || m.mustExist || made:
 			return nil, err
@@ -61,8 +65,8 @@ func (m *medium) look(ctx context.Context) (*jetstream.StreamInfo, error) {
 }
 
 // seen notes that a sequence was there, after another one. The stream went back if it is less.
-func (m *medium) seen(before, sequence uint64) {
-	if sequence < before {
+func (m *medium) seen(before, sequence uint64) (back bool) {
+	if back = sequence < before; back {
 		m.newest.CompareAndSwap(before, sequence)
 		select {
 		case m.wentBack <- struct{}{}:
@@ -72,6 +76,7 @@ func (m *medium) seen(before, sequence uint64) {
 	for newest := m.newest.Load(); sequence > newest && !m.newest.CompareAndSwap(newest, sequence); {
 		newest = m.newest.Load()
 	}
+	return back
 }
 
 // make makes the stream. Its sequences are beyond those of any that had the name before, so that no

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/casstore"
 	"github.com/solotick/solotick/internal/historytest"
 	"github.com/solotick/solotick/internal/natstest"
 	"github.com/solotick/solotick/internal/protocol"
@@ -123,6 +124,18 @@ func TestWriteThatComesLateIsRefused(t *testing.T) {
 	proxy.Heal()
 	require.Equal(t, v2, await(t, slow, "job").Value.Version)
 	require.Equal(t, before, stream(t, srv.Connect(t), "STREAM.INFO.KV_solotick", "").State.LastSeq, "and it was refused")
+}
+
+// Between a backup that was restored and the watch that notices, nothing is written over a value of
+// the same sequence that others have made since.
+func TestBucketThatWentBackIsNotWrittenFromMemory(t *testing.T) {
+	t.Parallel()
+	s := open(t, natstest.Start(t).Connect(t))
+	v1 := changed(t, s, "job", driver.Version{}, "one")
+	s.Saw(1 << 62)
+	require.ErrorIs(t, change(t.Context(), s, "job", driver.Change{From: v1, ID: "two", Data: []byte("two")}).Err, casstore.ErrWentBack)
+	require.Equal(t, v1, await(t, s, "job").Value.Version)
+	overwritten(t, s, "job", "two")
 }
 
 func TestNothingIsSentAfterTheConnectionIsBack(t *testing.T) {

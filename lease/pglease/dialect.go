@@ -19,8 +19,11 @@ var dialect = sqlstore.Dialect{
 	Began:      microseconds("statement_timestamp()"),
 	Migrations: []string{first},
 	Columns: "SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid" +
-		" WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relkind = 'r' AND c.relname LIKE 'solotick\\_%' AND a.attnum > 0 AND NOT a.attisdropped",
-	Tables:  tables,
+		" WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r' AND c.relname LIKE 'solotick\\_%' AND a.attnum > 0 AND NOT a.attisdropped",
+	Tables: tables,
+	// Migrations and the removal of what has expired have several statements: the server ends one that
+	// a process was stopped or cut off in.
+	Begin:   "SET LOCAL idle_in_transaction_session_timeout = '2s'",
 	Prepare: function.prepare,
 	Again:   again,
 	Missing: missing,

@@ -125,11 +125,16 @@ func micros(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / t
 
 // do carries out operations by the function solotick_do.
 func do(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]driver.Result, error) {
-	r := request{blobs: [][]byte{}}
-	for _, op := range ops {
-		r.add(op)
+	// Rows are made, too, in the order of their keys, so that batches do not wait for each other.
+	order := make([]int, len(ops))
+	for i := range order {
+		order[i] = i
 	}
-	slices.Sort(r.keys)
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(ops[a].Key, ops[b].Key) })
+	r := request{blobs: [][]byte{}}
+	for _, i := range order {
+		r.add(ops[i])
+	}
 	text, err := json.Marshal(r.ops)
 	if err != nil {
 		return nil, err
@@ -144,19 +149,22 @@ func do(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]d
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	results := make([]driver.Result, 0, len(ops))
-	for rows.Next() {
+	results := make([]driver.Result, len(ops))
+	n := 0
+	for ; rows.Next(); n++ {
 		var a answer
 		if err := rows.Scan(&a.status, &a.version.Stamp, &a.version.ID, &a.data, &a.leases, &a.now, &a.list); err != nil {
 			return nil, err
 		}
-		results = append(results, a.result(ops[len(results)]))
+		if n < len(ops) {
+			results[order[n]] = a.result(ops[order[n]])
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	if len(results) != len(ops) {
-		return nil, fmt.Errorf("%s answered %d of %d operations", function.name, len(results), len(ops))
+	if n != len(ops) {
+		return nil, fmt.Errorf("%s answered %d of %d operations", function.name, n, len(ops))
 	}
 	return results, nil
 }

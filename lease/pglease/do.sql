@@ -28,7 +28,8 @@ BEGIN
 			there := FOUND;
 			fresh := NOT there AND (change->>'stamp' = '0' OR op ? 'append');
 			EXIT WHEN NOT fresh;
-			INSERT INTO solotick_item VALUES (space, op->>'key', 0, '', '', '[]', 0, 0, 0) ON CONFLICT DO NOTHING RETURNING * INTO r;
+			INSERT INTO solotick_item SELECT space, op->>'key', 0, '', '', '[]', 0, 0, coalesce(max(seq), 0) -- of a row that somebody has removed
+				FROM solotick_entry WHERE namespace = space AND item_key = op->>'key' ON CONFLICT DO NOTHING RETURNING * INTO r;
 			there := FOUND;
 			EXIT WHEN there; -- otherwise another was quicker
 		END LOOP;

@@ -233,7 +233,13 @@ func TestDroppedTablesAreMadeAgain(t *testing.T) {
 	_, again, err := s.Time(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, again, after)
-	changed(t, s, "job", v, "three")
+	v = changed(t, s, "job", v, "three")
+
+	sqlOn(t, dsn, "DROP TABLE solotick_store")
+	_, last, err := s.Time(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, last, again)
+	changed(t, s, "job", v, "four")
 }
 
 func TestStandbyIsRefusedAndFailoverFollowed(t *testing.T) {

@@ -42,14 +42,17 @@ type Option func(*options)
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
 // New makes a store of the namespace in a database of which db has connections by pgx, as those of
-// stdlib.OpenDBFromPool. Close leaves db open. The first call connects, and makes the tables when
+// stdlib.OpenDBFromPool: at least three of them, and with a connect timeout, for database/sql waits
+// for a server that says nothing without end. Close leaves db open. The first call connects, and makes the tables when
 // there are none. The namespace names the fleet, and matches the pattern of a name.
 func New(db *sql.DB, namespace string, opts ...Option) (*Store, error) {
-	return open(db, false, "the database", namespace, opts)
+	o, faults := optionsOf(opts)
+	return open(db, false, "the database", namespace, o, faults)
 }
 
 // Open is New with connections of its own to a database, by a URL such as
-// postgres://user:password@host/name, or another text that pgx reads.
+// postgres://user:password@host/name, or another text that pgx reads. Without a connect_timeout in it
+// the hosts that it names share the timeout of a call.
 func Open(url, namespace string, opts ...Option) (*Store, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -61,20 +64,33 @@ func Open(url, namespace string, opts ...Option) (*Store, error) {
 	if !strings.Contains(url, "default_query_exec_mode") {
 		c.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
+	o, faults := optionsOf(opts)
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = o.timeout / time.Duration(hosts(c))
+	}
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(8)
 	db.SetMaxIdleConns(8)
 	db.SetConnMaxIdleTime(time.Minute)
-	s, err := open(db, true, fmt.Sprintf("%s:%d/%s", c.Host, c.Port, cmp.Or(c.Database, c.User)), namespace, opts)
+	s, err := open(db, true, fmt.Sprintf("%s:%d/%s", c.Host, c.Port, cmp.Or(c.Database, c.User)), namespace, o, faults)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil
 }
 
-func open(db *sql.DB, owned bool, place, namespace string, opts []Option) (*Store, error) {
-	o := options{timeout: time.Second}
-	var faults []error
+// hosts returns how many a connection is tried with, one after the other: one that says nothing is to
+// leave the others time.
+func hosts(c *pgx.ConnConfig) int {
+	all := map[string]bool{fmt.Sprint(c.Host, c.Port): true}
+	for _, f := range c.Fallbacks {
+		all[fmt.Sprint(f.Host, f.Port)] = true
+	}
+	return len(all)
+}
+
+func optionsOf(opts []Option) (o options, faults []error) {
+	o.timeout = time.Second
 	for i, opt := range opts {
 		if opt == nil {
 			faults = append(faults, fmt.Errorf("pglease: options[%d]: nil must be an option", i))
@@ -82,6 +98,10 @@ func open(db *sql.DB, owned bool, place, namespace string, opts []Option) (*Stor
 		}
 		opt(&o)
 	}
+	return o, faults
+}
+
+func open(db *sql.DB, owned bool, place, namespace string, o options, faults []error) (*Store, error) {
 	s, err := sqlstore.New(&dialect, sqlstore.Config{DB: db, Owned: owned, Place: place, Namespace: namespace, Timeout: o.timeout})
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, err

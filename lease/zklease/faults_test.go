@@ -277,7 +277,12 @@ func TestFollowerThatLagsIsBroughtUpToDate(t *testing.T) {
 		revision = kept.Revision
 		read := make(chan string, 1)
 		go func() {
-			list, err := reader.Medium().Get(t.Context(), []string{"item/a"})
+			list, err := make([]casstore.Kept, 1), error(nil)
+			if i%2 == 0 {
+				list, err = reader.Medium().Get(t.Context(), []string{"item/a"})
+			} else { // what is in the way of a write is the present value, too
+				list[0], _, err = reader.Medium().Put(t.Context(), "item/a", []byte("late"), 1)
+			}
 			if err != nil {
 				read <- err.Error()
 				return

@@ -195,6 +195,11 @@ func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) 
 				}
 			}
 			if !known {
+				if tried == 0 { // later the server has what was in the way of the write
+					if err = m.sync(ctx); err != nil {
+						return err
+					}
+				}
 				if present, r, err = m.get(ctx, t, key, (*zk.Conn).Get); err != nil {
 					return err
 				}

@@ -38,7 +38,7 @@ func BenchmarkStores(b *testing.B) {
 }
 
 // longest is the TTL of what is held: the quorum has no longer one here.
-const longest = 2 * ttl
+const longest = benchtest.TTL
 
 // opened returns stores of several processes, which here are this one, in a new namespace.
 func opened(b *testing.B, k kit, s *server, n int) (stores []lease.Store) {

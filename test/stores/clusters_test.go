@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -25,8 +25,6 @@ import (
 	"github.com/solotick/solotick/lease/natslease"
 	"github.com/solotick/solotick/lease/zklease"
 )
-
-const clockOfServer = "a test cannot set its server's clock"
 
 // get returns what a server says of itself.
 func get(t testing.TB, url string) string {
@@ -48,7 +46,6 @@ func last(t testing.TB, line string) float64 {
 
 var etcd = kit{
 	name: "etcd", successor: anotherLeader,
-	cannot: map[string]string{clockStepped: clockOfServer},
 	start: func(t testing.TB) *server {
 		s, err := servertest.Etcd(durable(t, "--unsafe-no-fsync=false")...)
 		require.NoError(t, err)
@@ -72,6 +69,7 @@ var etcd = kit{
 				}
 				return n
 			},
+			stepClock: func(ahead time.Duration) { require.NoError(t, s.SetClock(ahead)) },
 		}
 	},
 	replicated: func(t testing.TB) *server {
@@ -94,7 +92,6 @@ var etcd = kit{
 
 var natsJetStream = kit{
 	name: "NATS", successor: anotherLeader,
-	cannot: map[string]string{clockStepped: clockOfServer},
 	start: func(t testing.TB) *server {
 		monitor, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -110,7 +107,7 @@ var natsJetStream = kit{
 					require.NoError(t, admin.DeleteStream(t.Context(), name))
 				}
 			},
-			backup: backup, restore: restore,
+			backup: backup, restore: restore, stepClock: s.SetClock,
 			requests: func() float64 {
 				var seen struct {
 					Messages float64 `json:"in_msgs"`
@@ -158,9 +155,16 @@ var zooKeeper = kit{
 			},
 			stepClock: func(ahead time.Duration) { s.SetClock(t, ahead) },
 			requests: func() float64 {
-				stats, ok := zk.FLWSrvr([]string{s.Addr()}, patience)
+				conn, err := net.Dial("tcp", s.Addr())
+				require.NoError(t, err)
+				defer func() { _ = conn.Close() }()
+				_, err = conn.Write([]byte("srvr"))
+				require.NoError(t, err)
+				text, err := io.ReadAll(conn)
+				require.NoError(t, err)
+				_, text, ok := bytes.Cut(text, []byte("Received: "))
 				require.True(t, ok)
-				return float64(stats[0].Received)
+				return last(t, strings.SplitN(string(text), "\n", 2)[0])
 			},
 		}
 	},

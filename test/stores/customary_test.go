@@ -23,7 +23,7 @@ import (
 
 // BenchmarkCustomary measures what people do on a server without a store, each of many goroutines on
 // a key of its own, and by turns with it a tick, claimed and settled, and a mutex of Solotick. None
-// of the others remembers ticks, keeps a history, or numbers its grants. It reports medians of how
+// of the others remembers ticks or keeps a history. It reports medians of how
 // often each did it in a second, and how often a tick was run for once of the others; once, whatever
 // -benchtime says.
 func BenchmarkCustomary(b *testing.B) {

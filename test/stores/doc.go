@@ -4,6 +4,6 @@
 //	go test ./test/stores -update
 //
 // goes through every fault of every store, and writes testdata/found.json and the table.
-// Without -update it goes through the faults that are quick, and compares. BenchmarkStores measures
-// all stores in the same way.
+// Without -update it goes through the faults that are quick, and compares. BenchmarkStores,
+// BenchmarkCustomary and BenchmarkFleets measure all stores in the same way.
 package stores
