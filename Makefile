@@ -67,8 +67,7 @@ lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and wha
 	scripts/words.sh
 	go mod tidy -diff # of this module only: the tests of what benchmarks/ and test/guards/ use need modules that not every proxy has
 	go run ./internal/api
-	GOOS=darwin go build ./...
-	cd compare && GOOS=darwin go build ./... # the other modules have no code for one system
+	go run ./internal/portable darwin . compare # the other modules have no code for one system
 	$(call each,$(GOLANGCI_LINT) run ./...)
 
 .PHONY: api

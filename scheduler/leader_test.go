@@ -62,7 +62,7 @@ func TestOneReplicaLeads(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
 		f.startMany(3)
-		f.sleepTo(time.Hour)
+		f.sleepTo(hour)
 		runs := f.inOrder("job")
 		require.Len(t, runs, 1)
 		require.Less(t, runs[0].start, at(2*time.Second), "soon: a store that has just been started may have forgotten one that leads")

@@ -2,4 +2,8 @@
 
 package scheduler_test
 
+import "time"
+
 const raceDetected = false
+
+const hour = time.Hour

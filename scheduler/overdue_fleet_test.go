@@ -61,7 +61,11 @@ func TestClockChangesMakeNothingOverdue(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2000, 3, 25, 20, 0, 0, 0, time.UTC))) // the clocks change in the night that follows
 		f.job("in-the-gap", "30 2 * * *", takes(0), jobs.WithTimezone("Europe/Berlin"), jobs.WithMisfire(jobs.MisfireSkip, time.Second))
 		f.start("a")
-		for range 24 * 60 {
+		hours := 24
+		if raceDetected {
+			hours = 8
+		}
+		for range hours * 60 {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			f.requireOverdue("in-the-gap", 0, 0)

@@ -40,42 +40,42 @@ func (f *fleet) after(job string, since time.Duration) (list []attempt) {
 // and then be right: the job stands still until somebody repairs it. What ran by the wrong clock
 // does not run again.
 func TestRepairedJobRunsItsNextTick(t *testing.T) {
-	const jump = 8 * time.Hour
+	const jump = 8 * hour
 	inFleet(t, func(f *fleet) {
-		f.job("job", "@every 10m", takes(0))
+		f.job("job", "@every "+(hour/6).String(), takes(0))
 		f.startMany(3)
-		f.sleepTo(15 * time.Minute)
+		f.sleepTo(hour / 4)
 		f.store.step(jump)
-		f.sleepTo(45 * time.Minute)
+		f.sleepTo(hour * 3 / 4)
 		f.store.step(-jump)
-		f.sleepTo(65 * time.Minute)
+		f.sleepTo(hour * 13 / 12)
 		before := f.runs.of("job")
-		require.Equal(t, epoch.Add(jump+40*time.Minute), before[len(before)-1].Tick, "the wrong clock was accepted")
-		require.Empty(t, f.after("job", 45*time.Minute), "the job stands still")
+		require.Equal(t, epoch.Add(jump+hour*2/3), before[len(before)-1].Tick, "the wrong clock was accepted")
+		require.Empty(t, f.after("job", hour*3/4), "the job stands still")
 
 		people, err := tools.New(f.store)
 		require.NoError(t, err)
 		r, err := people.Repair(t.Context(), "job", tools.Act{By: "ops1"})
 		require.NoError(t, err)
 		require.Equal(t, tools.Repaired{
-			Changed: true, Before: epoch.Add(jump + 40*time.Minute), Watermark: epoch.Add(65 * time.Minute), Exceptions: len(before) - 1,
+			Changed: true, Before: epoch.Add(jump + hour*2/3), Watermark: epoch.Add(hour * 13 / 12), Exceptions: len(before) - 1,
 		}, r)
 		r, err = people.Repair(t.Context(), "job", tools.Act{By: "ops2"})
 		require.NoError(t, err)
 		require.False(t, r.Changed)
 
-		f.sleepTo(70*time.Minute + 5*time.Second) // at most a heartbeat late
-		after := f.after("job", 65*time.Minute)
+		f.sleepTo(hour*7/6 + 5*time.Second) // at most a heartbeat late
+		after := f.after("job", hour*13/12)
 		require.Len(t, after, 1)
-		require.Equal(t, epoch.Add(70*time.Minute), after[0].Tick)
+		require.Equal(t, epoch.Add(hour*7/6), after[0].Tick)
 		require.Greater(t, after[0].Token, before[len(before)-1].Token)
 
-		f.sleepTo(10 * time.Hour)
+		f.sleepTo(10 * hour)
 		ran := map[time.Time]int{}
 		for _, r := range f.runs.of("job") {
 			ran[r.Tick]++
 		}
-		for tick := epoch.Add(70 * time.Minute); tick.Before(epoch.Add(10 * time.Hour)); tick = tick.Add(10 * time.Minute) {
+		for tick := epoch.Add(hour * 7 / 6); tick.Before(epoch.Add(10 * hour)); tick = tick.Add(hour / 6) {
 			require.Equal(t, 1, ran[tick], "%s", tick)
 		}
 		facts, err := people.Facts(t.Context(), "job")

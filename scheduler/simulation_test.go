@@ -65,7 +65,7 @@ func simulate(t *testing.T, seed uint64) {
 		}
 		life := time.Hour
 		if raceDetected {
-			life = 20 * time.Minute
+			life = 10 * time.Minute
 		}
 		for time.Since(epoch) < life {
 			time.Sleep(s.between(0, 30*time.Second))

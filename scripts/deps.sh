@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, Chromium,
-# PostgreSQL, MariaDB, ZooKeeper and its Java, etcd and nats-server, which are built, and on Linux systemd-analyze.
+# PostgreSQL, PgBouncer, MariaDB, ZooKeeper and its Java, etcd and nats-server, which are built, and on Linux systemd-analyze.
 set -eu
 
 cc=$(go env CC)
@@ -24,6 +24,7 @@ there redis-server || missing="$missing redis-server"
 [ "$(uname)" != Linux ] || there systemd-analyze || missing="$missing systemd"
 there chromium || there chromium-browser || there google-chrome || missing="$missing chromium"
 { there postgres && there initdb; } || missing="$missing postgresql"
+there pgbouncer || missing="$missing pgbouncer"
 { there java && { [ -f /usr/share/java/zookeeper.jar ] || [ -d /opt/homebrew/opt/zookeeper ]; }; } ||
 	missing="$missing zookeeper default-jre-headless"
 there mariadbd || missing="$missing mariadb-server-core"
@@ -33,8 +34,8 @@ if [ -z "$missing$tool" ]; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "deps: missing:$missing$tool, and no apt-get: install Redis 7.0, Chromium, PostgreSQL 13, MariaDB 10.6, ZooKeeper 3.6, Prometheus," \
-		"or later (brew install redis chromium postgresql mariadb zookeeper prometheus, dnf install redis ...)" >&2
+	echo "deps: missing:$missing$tool, and no apt-get: install Redis 7.0, Chromium, PostgreSQL 13, PgBouncer, MariaDB 10.6, ZooKeeper 3.6, Prometheus," \
+		"or later (brew install redis chromium postgresql pgbouncer mariadb zookeeper prometheus, dnf install redis ...)" >&2
 	exit 1
 fi
 root=

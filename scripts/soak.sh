@@ -14,6 +14,7 @@ step() {
 
 step go test -race -count="$rounds" -timeout=0 \
 	-run='^(TestHistories|TestNoHistoryOf)' ./lease/... ./lock ./scheduler
+step go test -count="$rounds" -timeout=0 ./scheduler # without the race detector its hours and days are whole
 step go test -race -count="$rounds" -timeout=0 ./test/fleet
 step go test -race -count="$rounds" -timeout=0 ./test/stores -all
 properties=$(grep -rl --include='*_test.go' 'rapid\.Check' . | xargs -n1 dirname | sort -u)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/solotick/solotick/lease/driver"
 )
@@ -103,12 +104,8 @@ func (w *work) moveOlder(ctx context.Context, op driver.Op, next *stored) (usele
 		content.List = append(content.List, e.entry())
 		ids[e.ID], older.Moved = true, append(older.Moved, hash(e.ID))
 	}
-	data, err := json.Marshal(content)
-	if err != nil {
-		return nil, err
-	}
 	key := older.key(w.key, len(older.Count))
-	if moved, err := w.putOlder(ctx, key, data); err != nil || !moved {
+	if moved, err := w.putOlder(ctx, key, content); err != nil || !moved {
 		return nil, context.Cause(ctx) // they stay: where there is no room for a key, leases are renewed and settled all the same
 	}
 	next.List = slices.DeleteFunc(next.List, func(e keptEntry) bool { return ids[e.ID] })
@@ -126,12 +123,24 @@ func (w *work) moveOlder(ctx context.Context, op driver.Op, next *stored) (usele
 	return useless, nil
 }
 
-// putOlder writes a chunk that the value does not have yet. What is under its key was left by a
-// process that was killed, or written just now from the same value, if that is still the present
-// one; if not, the value itself is not written either.
-func (w *work) putOlder(ctx context.Context, key string, data []byte) (moved bool, err error) {
+// same reports whether a chunk that somebody else has written has the same entries, and is not about
+// to be swept.
+func (c chunk) same(kept Kept) bool {
+	var other chunk
+	return readable(kept.Data, &other) && time.UnixMicro(other.At).Sub(time.UnixMicro(c.At)).Abs() < orphanAge/2 &&
+		slices.EqualFunc(c.List, other.List, func(a, b driver.Entry) bool { return a.ID == b.ID })
+}
+
+// putOlder writes a chunk that the value does not have yet. The quicker one may have moved the same
+// entries. Others under its key were left by a process that was killed, if the value is still the
+// present one; if not, the value itself is not written either.
+func (w *work) putOlder(ctx context.Context, key string, content chunk) (moved bool, err error) {
+	data, err := json.Marshal(content)
+	if err != nil {
+		return false, err
+	}
 	present, ok, err := w.medium.Put(ctx, key, data, 0)
-	for tried := 0; err == nil && !ok && tried < tries; tried++ {
+	for tried := 0; err == nil && !ok && !content.same(present) && tried < tries; tried++ {
 		item, err := w.medium.Get(ctx, []string{w.key})
 		if err != nil || item[0].Revision != w.value.revision {
 			return false, err
@@ -140,7 +149,7 @@ func (w *work) putOlder(ctx context.Context, key string, data []byte) (moved boo
 			return false, err
 		}
 	}
-	return ok, err
+	return ok || content.same(present), err
 }
 
 // removeOlder removes chunks that are of no use. What it leaves is swept some time.

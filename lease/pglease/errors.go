@@ -31,6 +31,7 @@ func missing(err error) bool { return slices.Contains([]string{"42P01", "42883"}
 
 const (
 	primary = "name the primary in the URL, or all servers with target_session_attrs=read-write: postgres://host-1,host-2/database?target_session_attrs=read-write"
+	pooled  = "a pooler gives each transaction another connection: let pgx prepare no statements there, by default_query_exec_mode=exec"
 	runs    = "check that PostgreSQL runs, and its address in the URL"
 )
 
@@ -40,6 +41,8 @@ var hints = []struct {
 	permanent bool
 	hint      string
 }{
+	{"26000", false, pooled},
+	{"42P05", false, pooled},
 	{"25006", false, "the server is a standby, or read-only: " + primary},
 	{"28", true, "check the user and the password in the URL"},
 	{"3D000", true, "create the database, or name another in the URL"},
@@ -57,6 +60,14 @@ var hints = []struct {
 
 func advice(err error) (hint string, permanent bool) {
 	state := code(err)
+	if state == "08P01" { // which poolers say
+		switch text := err.Error(); {
+		case strings.Contains(text, "statement pooling mode"):
+			return "let the pooler give each transaction a connection: pool_mode = transaction", true
+		case strings.Contains(text, "unsupported startup parameter"):
+			return "the pooler passes no such setting on: leave it out of the URL, and set it with ALTER ROLE ... SET, such as search_path", true
+		}
+	}
 	for _, h := range hints {
 		if state != "" && strings.HasPrefix(state, h.code) {
 			return h.hint, h.permanent
