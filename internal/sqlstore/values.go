@@ -313,6 +313,12 @@ func (db *database) append(ctx context.Context, tx *sql.Tx, key string, r *row) 
 	if err != nil {
 		return err
 	}
+	if !r.found { // somebody may have removed the row alone
+		args := []any{db.Namespace, key}
+		if err := db.each(ctx, tx, "SELECT coalesce(max(seq), 0) FROM solotick_entry WHERE namespace = ? AND item_key = ?", args, []any{&r.last}, func() error { return nil }); err != nil {
+			return err
+		}
+	}
 	most := 0
 	for _, e := range r.List {
 		if there[e.ID] {

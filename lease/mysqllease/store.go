@@ -95,7 +95,7 @@ func connections(config *mysql.Config, timeout time.Duration) (db *sql.DB, place
 	}
 	held := strconv.Itoa(int(Held / time.Second))
 	maps.Copy(c.Params, map[string]string{
-		"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES'", "wait_timeout": held, "innodb_lock_wait_timeout": "1", "autocommit": "1",
+		"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES'", "wait_timeout": held, "net_read_timeout": held, "net_write_timeout": held, "innodb_lock_wait_timeout": "1", "autocommit": "1",
 	})
 	made, err := mysql.NewConnector(c)
 	if err != nil {

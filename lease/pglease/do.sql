@@ -18,6 +18,9 @@ DECLARE
 	wakes boolean := false;
 BEGIN
 	PERFORM set_config('lock_timeout', patience || 'ms', true);
+	IF version() LIKE '%linux%' THEN -- the answer is sent before the transaction ends: to a client that takes it
+		PERFORM set_config('tcp_user_timeout', '2s', true);
+	END IF;
 	IF cardinality(keys) > 1 THEN -- those who lock several do so in one order
 		PERFORM FROM solotick_item WHERE namespace = space AND item_key = ANY (keys) ORDER BY item_key FOR UPDATE;
 	END IF;

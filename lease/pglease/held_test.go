@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/proxytest"
@@ -199,4 +201,54 @@ func TestListOutlivesARowRemovedByHand(t *testing.T) {
 		require.Equal(t, fmt.Sprint("e", n), list[0].ID)
 		require.Len(t, list, 3)
 	}
+}
+
+// stopped is a connection of a process that is stopped when it has received some bytes.
+type stopped struct {
+	net.Conn
+	left *atomic.Int64 // how many more; below 0: no limit
+	stop chan struct{} // ends what was stopped
+}
+
+func (c *stopped) Read(p []byte) (int, error) {
+	left := c.left.Load()
+	if left < 0 {
+		return c.Conn.Read(p)
+	}
+	if left == 0 {
+		<-c.stop
+		return 0, net.ErrClosed
+	}
+	n, err := c.Conn.Read(p[:min(left, int64(len(p)))])
+	c.left.Add(-int64(n))
+	return n, err
+}
+
+// The server waits within the transaction until its answer is on the way.
+func TestProcessStoppedInALargeAnswerHoldsNothing(t *testing.T) {
+	t.Parallel()
+	dsn := schema(t)
+	at, err := server()
+	require.NoError(t, err)
+	other := open(t, dsn)
+	v := change(t.Context(), other, "job", driver.Change{ID: "large", Data: make([]byte, 16<<20)}).Version
+	c, err := pgx.ParseConfig(overTCP(dsn, at.Addr))
+	require.NoError(t, err)
+	var left atomic.Int64
+	left.Store(-1)
+	stop := make(chan struct{})
+	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		made, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return &stopped{made, &left, stop}, err
+	}
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec
+	db := stdlib.OpenDB(*c)
+	s, err := pglease.New(db, "fleet", pglease.WithTimeout(time.Minute))
+	require.NoError(t, err)
+	t.Cleanup(func() { close(stop); require.NoError(t, s.Close()); require.NoError(t, db.Close()) })
+	require.NoError(t, read(t.Context(), s, "any").Err)
+	left.Store(64 << 10)
+	go change(context.Background(), s, "job", driver.Change{ID: "conflict", Data: []byte("x")})
+	require.Eventually(t, func() bool { return left.Load() == 0 }, 20*time.Second, time.Millisecond)
+	changed(t, other, "job", v, "after")
 }
