@@ -277,7 +277,8 @@ func TestFollowerThatLagsIsBroughtUpToDate(t *testing.T) {
 		revision = kept.Revision
 		read := make(chan string, 1)
 		go func() {
-			list, err := make([]casstore.Kept, 1), error(nil)
+			list := make([]casstore.Kept, 1)
+			var err error
 			if i%2 == 0 {
 				list, err = reader.Medium().Get(t.Context(), []string{"item/a"})
 			} else { // what is in the way of a write is the present value, too
