@@ -131,6 +131,11 @@ func TestWriteThatComesLateIsRefused(t *testing.T) {
 func TestBucketThatWentBackIsNotWrittenFromMemory(t *testing.T) {
 	t.Parallel()
 	s := open(t, natstest.Start(t).Connect(t))
+	watches := make(chan struct{}, 64)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { _ = s.Values().Subscribe(ctx, func(driver.Notification) { watches <- struct{}{} }) }()
+	<-watches // a watch that begins asks for the last sequence, too
 	v1 := changed(t, s, "job", driver.Version{}, "one")
 	watching := make(chan struct{}, 1)
 	go func() {
