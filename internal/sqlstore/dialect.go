@@ -25,8 +25,9 @@ type Dialect struct {
 	Package  string // begins the errors
 	Numbered bool   // parameters are $1, $2
 
-	// Now is an expression for the server's clock when it is evaluated, and Began one for when the
-	// statement began, both in µs since 1970. Neither is when the transaction began.
+	// Now is an expression for the server's clock when it is evaluated, and never when the transaction
+	// began. Began is one for a time no later than what a statement sees that is alone in its
+	// transaction. Both are in µs since 1970.
 	Now, Began string
 
 	// Migrations make the tables, each from the one before; statements end with a semicolon at the
