@@ -134,6 +134,32 @@ var natsJetStream = kit{
 	},
 }
 
+// removeNodes removes everything that a fleet has on a ZooKeeper, in one transaction.
+func removeNodes(t testing.TB, addr string) {
+	admin, _, err := zk.Connect([]string{addr}, time.Minute, zk.WithLogInfo(false))
+	require.NoError(t, err)
+	defer admin.Close()
+	var below func(path string) (ops []any, err error)
+	below = func(path string) (ops []any, err error) {
+		children, _, err := admin.Children(path)
+		for _, child := range children {
+			if err == nil {
+				var list []any
+				list, err = below(path + "/" + child)
+				ops = append(ops, list...)
+			}
+		}
+		return append(ops, &zk.DeleteRequest{Path: path, Version: -1}), err
+	}
+	require.Eventually(t, func() bool {
+		ops, err := below("/solotick")
+		if err == nil {
+			_, err = admin.Multi(ops...)
+		}
+		return err == nil // otherwise somebody has changed something meanwhile
+	}, patience, time.Millisecond)
+}
+
 var zooKeeper = kit{
 	name: "ZooKeeper", successor: anotherLeader,
 	start: func(t testing.TB) *server {
@@ -142,11 +168,7 @@ var zooKeeper = kit{
 		return &server{
 			addrs:  []string{s.Addr()},
 			freeze: func() { s.Freeze(t) }, thaw: func() { s.Thaw(t) }, kill: s.Kill, restart: func() { s.Restart(t) },
-			empty: func() {
-				s.Kill()
-				time.Sleep(outage)
-				s.Restore(t, "")
-			},
+			empty:  func() { removeNodes(t, s.Addr()) },
 			backup: func() { kept = s.Backup(t) },
 			restore: func() {
 				s.Kill()
