@@ -61,7 +61,7 @@ func (c *chunks) keys(item string) (keys []string) {
 	return keys
 }
 
-// chunk is what is kept under the key of one.
+// chunk is the content of its key.
 type chunk struct {
 	At   int64 // when it was written, in Unix microseconds
 	List []driver.Entry

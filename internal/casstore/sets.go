@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// keptSet is what is kept under the digest of a set.
+// keptSet is the content of the key of a set.
 type keptSet struct {
 	Ends int64 // Unix microseconds
 	Data []byte

@@ -132,7 +132,7 @@ func (v *values) load(ctx context.Context, works []*work) error {
 	return nil
 }
 
-// work is what is to be done about one key.
+// work is to be done about one key.
 type work struct {
 	*values
 	key   string
@@ -351,7 +351,7 @@ func (v *values) update(ctx context.Context, key string, change func(kept []byte
 // readable reads what is kept, and reports whether there is something that can be read.
 func readable(data []byte, into any) bool { return data != nil && json.Unmarshal(data, into) == nil }
 
-// remove removes what is kept under a key.
+// remove removes the content of a key.
 func (v *values) remove(ctx context.Context, key string) error {
 	present := Kept{}
 	for range tries {

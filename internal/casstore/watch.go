@@ -209,7 +209,7 @@ func (v *values) listen(ctx context.Context, l *listener) error {
 	}
 }
 
-// message is what is kept under the key of one.
+// message is the content of its key.
 type message struct {
 	At    int64 // Unix microseconds
 	Text  []byte

@@ -51,7 +51,7 @@ func (m *medium) look(ctx context.Context) (*jetstream.StreamInfo, error) {
 			m.full.Store(info.Config.MaxBytes > 0 && info.State.Bytes > uint64(info.Config.MaxBytes)/10*9)
 			m.looked.Store(int64(asked))
 			m.fits.Store(true)
-			if back { // nothing is decided from what was seen before
+			if back { // nothing is decided from memory
 				return info, fmt.Errorf("%w: its last sequence is %d, after %d", casstore.ErrWentBack, info.State.LastSeq, newest)
 			}
 			return info, nil

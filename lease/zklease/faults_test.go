@@ -281,7 +281,7 @@ func TestFollowerThatLagsIsBroughtUpToDate(t *testing.T) {
 			var err error
 			if i%2 == 0 {
 				list, err = reader.Medium().Get(t.Context(), []string{"item/a"})
-			} else { // what is in the way of a write is the present value, too
+			} else { // a conflict has the present value, too
 				list[0], _, err = reader.Medium().Put(t.Context(), "item/a", []byte("late"), 1)
 			}
 			if err != nil {

@@ -195,7 +195,7 @@ func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) 
 				}
 			}
 			if !known {
-				if tried == 0 { // later the server has what was in the way of the write
+				if tried == 0 { // later the server has the change that was in the way
 					if err = m.sync(ctx); err != nil {
 						return err
 					}
