@@ -29,6 +29,8 @@ type Dialect struct {
 	// began. Began is one for a time no later than what a statement sees that is alone in its
 	// transaction. Both are in µs since 1970.
 	Now, Began string
+	// Digest is an expression for a text that differs where the bytes in column body do.
+	Digest string
 
 	// Migrations make the tables, each from the one before; statements end with a semicolon at the
 	// end of a line. They may be begun by several processes at once: where a statement of the

@@ -148,7 +148,7 @@ func (db *database) noticesAfter(ctx context.Context, kind string, f *follower) 
 	next = &follower{looked: true}
 	var oldest int64
 	var digest string
-	const digestOf = ", coalesce((SELECT md5(body) FROM solotick_notice WHERE seq = "
+	digestOf := ", coalesce((SELECT " + db.Digest + " FROM solotick_notice WHERE seq = "
 	err = db.each(ctx, db.DB, "SELECT coalesce(min(seq), 0), coalesce(max(seq), 0)"+digestOf+"?), '')"+digestOf+"(SELECT max(seq) FROM solotick_notice)), '') FROM solotick_notice",
 		[]any{f.newest}, []any{&oldest, &next.newest, &digest, &next.digest}, func() error { return nil })
 	if err != nil {

@@ -25,6 +25,7 @@ var dialect = sqlstore.Dialect{
 	// long before it got its locks. The time zone of the connection is UTC.
 	Now:        "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
 	Began:      "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
+	Digest:     "sha2(body, 256)", // MySQL 9.6 has md5 no more
 	Migrations: []string{first},
 	Columns: "SELECT CONCAT_WS(' ', table_name, column_name, data_type, collation_name) FROM information_schema.columns" + ofTables +
 		" UNION ALL SELECT CONCAT(table_name, ' ', engine) FROM information_schema.tables" + ofTables,

@@ -17,6 +17,7 @@ var dialect = sqlstore.Dialect{
 	Numbered:   true,
 	Now:        microseconds("clock_timestamp()"),
 	Began:      microseconds("transaction_timestamp()"), // statement_timestamp may be later than what the statement sees
+	Digest:     "encode(sha256(body), 'hex')",
 	Migrations: []string{first},
 	Columns: "SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid" +
 		" WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r' AND c.relname LIKE 'solotick\\_%' AND a.attnum > 0 AND NOT a.attisdropped",
