@@ -26,7 +26,20 @@ func Etcd(args ...string) (*Server, error) {
 }
 
 // EtcdCluster starts one of three members.
-func EtcdCluster(args ...string) ([]*Server, error) {
+func EtcdCluster(args ...string) (members []*Server, err error) {
+	for range 3 { // another process may take a port first
+		if members, err = etcdCluster(args); err == nil {
+			return members, nil
+		}
+		for _, s := range members {
+			s.Stop()
+		}
+	}
+	return nil, err
+}
+
+// etcdCluster returns the members that have begun, also with an error.
+func etcdCluster(args []string) ([]*Server, error) {
 	program, err := Program("etcd")
 	if err != nil {
 		return nil, err
@@ -47,7 +60,7 @@ func EtcdCluster(args ...string) ([]*Server, error) {
 			}, args...)...)
 		}, func(*Server) error { return nil })
 		if err != nil {
-			return nil, err
+			return members, err
 		}
 		s.ready = Healthy
 		initial = append(initial, name+"=http://"+s.Addr(1))
@@ -56,12 +69,12 @@ func EtcdCluster(args ...string) ([]*Server, error) {
 	for _, s := range members {
 		s.Kill()
 		if err := s.Begin(); err != nil {
-			return nil, err
+			return members, err
 		}
 	}
 	for _, s := range members {
 		if err := s.Await(); err != nil {
-			return nil, err
+			return members, err
 		}
 	}
 	return members, nil

@@ -15,7 +15,7 @@ const (
 	most = 64
 	// longest is how long a transaction may take. A process that was frozen in one does not commit
 	// what it decided then.
-	longest = time.Second
+	longest = 2 * time.Second
 )
 
 // lane carries out calls in transactions on a connection of its own: all that come while one is

@@ -84,7 +84,7 @@ func hold(args []string) error {
 	err = s.Within(context.Background(), change, func() {
 		fmt.Println("within")
 		began := time.Now()
-		for time.Since(began) < 2*time.Second { // stopped or killed meanwhile
+		for time.Since(began) < 3*time.Second { // stopped or killed meanwhile
 			time.Sleep(10 * time.Millisecond)
 		}
 	})
