@@ -51,6 +51,7 @@ run: build ## Start a worker with examples/quickstart.yaml
 
 .PHONY: test
 test: deps ## Run every test, with the race detector and in random order
+	@echo "the short forms of histories, fleets, properties, zones and of each store's suite; make soak has the long ones"
 	@go list -race -export ./... >/dev/null # is compiled once, for all modules
 	@printed=$$(mktemp); trap 'rm -f "$$printed"' EXIT; \
 	$(MAKE) --no-print-directory test-nested >"$$printed" 2>&1 & nested=$$!; \
