@@ -35,8 +35,8 @@ func TestHistoryShowsStartAndErrorOfARun(t *testing.T) {
 		f.job("bad", "@every 10s", func(context.Context, jobs.Run) error { return errWork }, retries(2, 3*time.Second))
 		f.job("chatty", "@every 10s", func(context.Context, jobs.Run) error { return errors.New(strings.Repeat("long \x00 \" <&> ", 1000)) })
 		f.job("panics", "@every 10s", func(context.Context, jobs.Run) error { panic("it") })
-		f.startMany(3)
 		f.store.setClock(time.Minute) // by fleet time, whatever this machine's clock says
+		f.startMany(3)
 		f.sleepTo(95 * time.Second)
 		tick := at(20 * time.Second)
 
