@@ -77,11 +77,18 @@ func (j *journal) overlaps() (pairs []string) {
 	return pairs
 }
 
+// crossing is within which the answers of two masters, each of which grants the same at one moment,
+// may overtake each other.
+const crossing = 50 * time.Millisecond
+
 // tokensRise wants the tokens to rise in the order of the grants.
 func (j *journal) tokensRise(t *testing.T) {
 	t.Helper()
 	j.each(func(of []*window) {
 		for i, w := range of[1:] {
+			if w.begin.Before(of[i].end) && w.begin.Sub(of[i].begin) < crossing {
+				continue
+			}
 			assert.Greater(t, w.token, of[i].token, "%s; %s", of[i], w)
 		}
 	})
