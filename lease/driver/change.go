@@ -299,7 +299,7 @@ func (s *Session) take(w *work, res Result) {
 		w.done = true
 		return
 	}
-	if known, ok := s.guess.get(w.key); w.known == nil && ok && known.Version != res.Value.Version && known.Version != (Version{}) {
+	if known, ok := s.guess.get(w.key); ok && known.Version != res.Value.Version && known.Version != (Version{}) {
 		w.known = &known
 	}
 	if w.known == nil {
