@@ -189,7 +189,7 @@ func TestEveryExampleIsInItsReadme(t *testing.T) {
 	entries, err := os.ReadDir(repository + "/examples")
 	require.NoError(t, err)
 	for _, entry := range entries {
-		if entry.Name() != "README.md" {
+		if entry.Name() != "README.md" && !strings.Contains(entry.Name(), ".db") { // of make run
 			require.Regexp(t, `\]\(`+regexp.QuoteMeta(entry.Name())+`[/)]`, string(text))
 		}
 	}

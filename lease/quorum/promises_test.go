@@ -34,6 +34,7 @@ func leaveOver(t *testing.T, s *quorum.Store) driver.Version {
 	t.Helper()
 	first := do(t, s, changeOf(driver.Version{}, "first"))
 	require.Equal(t, driver.Done, first.Status)
+	settle() // any majority shows it now
 	require.Equal(t, driver.Conflict, do(t, s, changeOf(driver.Version{}, "lost")).Status)
 	settle()
 	return first.Version
