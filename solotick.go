@@ -22,6 +22,7 @@
 package solotick
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
@@ -62,6 +64,7 @@ type Scheduler struct {
 	stopped  bool
 	once     sync.Once
 	closed   error // valid after once
+	logger   *slog.Logger
 }
 
 // Option changes a default of [New] or [On].
@@ -90,8 +93,10 @@ func WithRedis(options ...redislease.Option) Option {
 
 // New makes a replica of the fleet that the namespace names, in the Redis of client: a single
 // server, Sentinel or a Cluster. Services that share a Redis need a namespace each. It calls
-// nothing and starts nothing. The client stays the caller's; the store makes itself a small one
-// with the same settings, so that a busy pool delays no renewal.
+// nothing and starts nothing. The client stays the caller's, and is not called: the store makes
+// itself a small one with the same settings, so that a busy pool delays no renewal. Hooks of the
+// caller's client see nothing; redislease.WithHook adds them. It needs a real Redis: miniredis does
+// not know the scripts.
 //
 // Faults of the arguments, and of jobs that are added before the start, are returned by Start and
 // Run, all at once.
@@ -126,7 +131,7 @@ func apply(options []Option) (set settings, faults []error) {
 }
 
 func with(store lease.Store, closeStore func() error, set settings, faults []error) *Scheduler {
-	s := &Scheduler{store: store, close: closeStore, faults: faults, locks: lock.New(store)}
+	s := &Scheduler{store: store, close: closeStore, faults: faults, locks: lock.New(store), logger: cmp.Or(set.logger, slog.Default())}
 	logs := scheduler.WithObserver(scheduler.LogEvents(set.logger))
 	s.options = append([]scheduler.Option{logs}, set.inner...)
 	if store != nil {
@@ -203,18 +208,44 @@ func (s *Scheduler) Start() error {
 	if err != nil {
 		return err
 	}
-	return inner.Start()
+	err = inner.Start()
+	if err == nil {
+		s.warnOfSettings(inner)
+	}
+	return err
 }
 
 // Run runs jobs until ctx ends or Shutdown is called. Then it claims nothing more, lets runs
 // finish within the shutdown grace, and closes the locks and the store. The error joins all
 // faults of arguments and jobs, or names handlers that ignored their context.
 func (s *Scheduler) Run(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("solotick: Run: ctx: nil must be a context")
+	}
 	inner, err := s.begin("Run")
 	if err != nil {
 		return err
 	}
+	s.warnOfSettings(inner)
 	return errors.Join(inner.Run(ctx), s.end())
+}
+
+// warnOfSettings logs, once the store answers, which settings of its server endanger the fleet.
+func (s *Scheduler) warnOfSettings(inner *scheduler.Scheduler) {
+	store, ok := s.store.(protocol.Examiner)
+	if !ok {
+		return
+	}
+	go func() {
+		if inner.WaitReady(context.Background()) != nil {
+			return // it stops
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		for _, w := range store.Examine(ctx) {
+			s.logger.Warn("the store is not as it should be", slog.String("check", w.Check), slog.String("finding", w.Text), slog.String("change", w.Change))
+		}
+	}()
 }
 
 func (s *Scheduler) begin(method string) (*scheduler.Scheduler, error) {
@@ -244,7 +275,7 @@ func (s *Scheduler) WaitReady(ctx context.Context) error {
 	return inner.WaitReady(ctx)
 }
 
-// Ready reports whether the store answers and the schedule runs: for a readiness check.
+// Ready reports whether the store answers and takes writes, and the schedule runs: for a readiness check.
 func (s *Scheduler) Ready() bool {
 	inner := s.running()
 	return inner != nil && inner.Ready()
@@ -257,18 +288,28 @@ func (s *Scheduler) running() *scheduler.Scheduler {
 }
 
 // Shutdown claims nothing more, lets runs finish, cancels the others in time before ctx ends, and
-// gives up their ticks, so that another replica runs them. Then it closes the locks and the store.
-// It may be called before the start, and again.
+// gives up their ticks, so that another replica runs them. Then it closes the locks and the store;
+// where handlers ignore their context, once the replica has let go of them. It may be called before
+// the start, and again.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	inner := s.inner
 	s.stopped = true
 	s.mu.Unlock()
-	var err error
-	if inner != nil {
-		err = inner.Shutdown(ctx)
+	if inner == nil {
+		return s.end()
 	}
-	return errors.Join(err, s.end())
+	err := inner.Shutdown(ctx)
+	if err == nil {
+		return s.end()
+	}
+	select {
+	case <-inner.Done():
+		return errors.Join(err, s.end())
+	default: // a handler ignores its context: its lease is renewed until the replica lets go of it
+		go func() { <-inner.Done(); _ = s.end() }()
+		return err
+	}
 }
 
 // end closes what New has made, once.

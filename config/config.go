@@ -30,6 +30,8 @@ type Config struct {
 
 	Notifications settings.Notifications
 
+	SecretVariables []string // of the environment: those that the file takes a secret from; sorted
+
 	Jobs []Job // in the file's order, with names that differ; never empty when it comes from a file
 }
 

@@ -54,7 +54,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			URL: settings.NewSecret("redis://localhost:6379/0"), WaitReplicas: 2, FailoverGrace: 30 * time.Second,
 		},
 		Lease: settings.Lease{TTL: 20 * time.Second},
-		HTTP: settings.Server{Addr: "0.0.0.0:8081", AddrSet: true, ReadOnly: true, Tokens: []settings.Token{
+		HTTP: settings.Server{Addr: "0.0.0.0:8081", AddrSet: true, ReadOnly: true, Metrics: settings.Metrics{JobHistograms: true, NeedsToken: true}, Tokens: []settings.Token{
 			{Name: "ops", Role: "operate", File: "/run/secrets/ops"},
 			{Name: "grafana", Role: "read", Value: settings.NewSecret("0123456789abcdef")},
 		}},

@@ -49,7 +49,8 @@
 //
 // Errors show values as the file has them, never what a variable holds. They hide URLs and
 // passwords of redis, those of its addresses that hold an @, and URLs that may hold a password.
-// They also hide env, headers, fields and bodies. A [Config] prints without its secrets. Names,
+// They also hide env, headers, fields and bodies. The variables that these values refer to, but for
+// PATH, HOME and the like, are in SecretVariables: commands do not get them. A [Config] prints without its secrets. Names,
 // schedules and the like are not treated as secrets: take none of them from a secret variable.
 //
 // # Revisions

@@ -12,6 +12,18 @@ var (
 	onlyReferences = regexp.MustCompile(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\})+$`)
 )
 
+// common matches the variables that are no secret, whatever value refers to them.
+var common = regexp.MustCompile(`^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|HOSTNAME)$`)
+
+// secretEnv is the environment of values that errors hide. It notes the variables that they refer
+// to.
+func (r *reader) secretEnv(name string) (string, bool) {
+	if !common.MatchString(name) {
+		r.secrets[name] = true
+	}
+	return r.env(name)
+}
+
 // expand replaces each reference ${NAME} or ${NAME:-default} in s, and each $${ by ${. What it puts
 // in is not looked at again. As in a POSIX shell, the default takes the place of a variable that is
 // unset or empty. All that is wrong with s comes back joined, without any variable's value.

@@ -110,7 +110,7 @@ var requestURL = func() kind[string] {
 	k := checked("a URL such as https://example.com/hook", "absolute, http or https", "^[Hh][Tt][Tt][Pp][Ss]?://", requestURLRule)
 	read := k.read
 	k.read = func(r *reader, v value, to *string) bool {
-		v.secret = strings.ContainsAny(v.node.Value, "@?#") // what may come with these may be a password
+		v.secret = strings.ContainsAny(v.node.Value, "@?#$") // what may come with these may be a password
 		return read(r, v, to)
 	}
 	return k

@@ -3,7 +3,9 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -40,6 +42,7 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	if root, ok := r.document(data); ok {
 		if r.readSettings(root, c) {
 			c.Jobs = r.jobs(c)
+			c.SecretVariables = slices.Sorted(maps.Keys(r.secrets))
 		}
 	}
 	if err := r.err(); err != nil {

@@ -24,6 +24,8 @@ type reader struct {
 	at      map[string]value // the keys that are written, by their paths
 	bad     map[string]bool  // which of them have a fault, so that the value that was read is not meant
 
+	secrets map[string]bool // the variables that values which errors hide refer to
+
 	spare   int                 // how many more values aliases may stand for
 	stopped bool                // they stand for more
 	merging map[*yaml.Node]bool // the mappings whose merge keys are being followed
@@ -38,7 +40,7 @@ type faultKey struct {
 
 func newReader(file string, env func(string) (string, bool)) *reader {
 	return &reader{file: file, env: env, seen: map[faultKey]bool{}, merging: map[*yaml.Node]bool{},
-		at: map[string]value{}, bad: map[string]bool{}, sections: sections}
+		at: map[string]value{}, secrets: map[string]bool{}, bad: map[string]bool{}, sections: sections}
 }
 
 // value is a node, where it is written and the path by which its author knows it.

@@ -29,7 +29,7 @@ var topKeys = []key[Config]{
 	field("redis", mapping(redisKeys, checkRedis), func(c *Config) *settings.Redis { return &c.Redis },
 		"where the fleet meets, when it has several machines").hidden().neverEmpty(),
 	field("lease", mapping(leaseKeys, nil), func(c *Config) *settings.Lease { return &c.Lease }, "how long a tick is held"),
-	field("http", mapping(serverKeys, nil), func(c *Config) *settings.Server { return &c.HTTP }, "the page, the API, metrics and health"),
+	field("http", mapping(serverKeys, checkServer), func(c *Config) *settings.Server { return &c.HTTP }, "the page, the API, metrics and health"),
 	field("shutdown_grace", durationWithin(0, 0), func(c *Config) *time.Duration { return &c.ShutdownGrace },
 		"how long runs may take to finish after SIGTERM"),
 	field("log", mapping(loggingKeys, nil), func(c *Config) *settings.Logging { return &c.Log }, "what the worker logs"),
@@ -53,7 +53,21 @@ var serverKeys = []key[settings.Server]{
 		"who may see the page and the API, and who may change what runs; without any these only read, and only on this machine"),
 	field("read_only", boolean, func(s *settings.Server) *bool { return &s.ReadOnly },
 		"nothing can be changed by the page or the API, with any token"),
+	field("metrics", mapping(metricsKeys, nil), func(s *settings.Server) *settings.Metrics { return &s.Metrics }, "what /metrics has, and for whom"),
 	refusedKey[settings.Server]("token", "is no key; write tokens: [{name: ops, role: operate, token_file: FILE}]"),
+}
+
+var metricsKeys = []key[settings.Metrics]{
+	field("job_histograms", boolean, func(m *settings.Metrics) *bool { return &m.JobHistograms },
+		"durations and lateness of runs for each job: 28 series more for each"),
+	field("needs_token", boolean, func(m *settings.Metrics) *bool { return &m.NeedsToken },
+		"/metrics answers only those who have one of http.tokens"),
+}
+
+// checkServer refuses to need a token where there is none.
+func checkServer(r *reader, v value, to *settings.Server) {
+	s := section[settings.Server]{r, v, serverKeys, to}
+	s.refuseIf(to.Metrics.NeedsToken && !s.has("tokens"), "metrics.needs_token", "needs http.tokens, of which there are none: add one, or remove this key")
 }
 
 var loggingKeys = []key[settings.Logging]{

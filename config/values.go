@@ -31,7 +31,11 @@ func (r *reader) text(v value, want string) (text, bool) {
 	if !r.expands(v) {
 		return text{string: v.node.Value, quoted: v.node.Style&^yaml.FlowStyle != 0}, true
 	}
-	s, err := expand(v.node.Value, r.env)
+	env := r.env
+	if v.secret {
+		env = r.secretEnv
+	}
+	s, err := expand(v.node.Value, env)
 	if err != nil {
 		r.fault(v, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return text{}, false
@@ -129,6 +133,9 @@ func oneOf(options ...string) kind[string] {
 	})
 }
 
+// unitsAndNumbers is a duration, which may be too long.
+var unitsAndNumbers = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
+
 var bareNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]*)?$`)
 
 // duration takes a Go duration, which may be negative. Package jobs judges it, and says values of
@@ -146,6 +153,8 @@ func parseDuration(t text) (time.Duration, string) {
 		return 0, fmt.Sprintf("needs a unit: write %ss for seconds, or use ms, m or h", strings.TrimSuffix(t.string, "."))
 	case bareNumber.MatchString(t.string):
 		return 0, "needs a unit: ms, s, m or h"
+	case unitsAndNumbers.MatchString(t.string):
+		return 0, "must be at most 2562047h, in the units ns, us, ms, s, m and h"
 	default:
 		return 0, "must be a duration such as 1m30s, in the units ns, us, ms, s, m and h"
 	}

@@ -60,7 +60,7 @@ func (c *Console) authenticate(r *http.Request) (Caller, *problem) {
 		return local, nil
 	}
 	if values := r.Header.Values("Authorization"); len(values) > 0 {
-		return c.bearer(values)
+		return c.bearer(r, values)
 	}
 	if caller, ok := c.sessions.caller(r, c.tokens); ok {
 		return caller, nil
@@ -68,16 +68,28 @@ func (c *Console) authenticate(r *http.Request) (Caller, *problem) {
 	return Caller{}, unauthorized("this needs a bearer token, or a login")
 }
 
-func (c *Console) bearer(values []string) (Caller, *problem) {
+func (c *Console) bearer(r *http.Request, values []string) (Caller, *problem) {
 	scheme, secret, _ := strings.Cut(values[0], " ")
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
 		return Caller{}, unauthorized("Authorization: must be Bearer and a token, once")
 	}
 	t, ok := c.tokens.find(strings.TrimSpace(secret))
 	if !ok {
-		return Caller{}, unauthorized("Authorization: the token is not known")
+		return Caller{}, c.wrongToken(r, "Authorization: the token is not known")
 	}
 	return Caller{t.Name, t.Role}, nil
+}
+
+// Protect returns a handler that lets in whom the console lets in, and answers others as it does.
+func (c *Console) Protect(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, p := c.authenticate(r); p != nil {
+			secure(w.Header())
+			p.write(w)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // may returns the problem of a caller without the role that a request needs.
@@ -112,9 +124,24 @@ func loopbackOnly(r *http.Request) string {
 	if !isLocalHost(r.Host) {
 		return rule + "by the name localhost or a loopback address: the Host header names another"
 	}
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
-		if len(r.Header.Values(name)) > 0 {
-			return rule + "and the header " + name + " shows a proxy: configure tokens"
+	if name := proxyHeader(r.Header); name != "" {
+		return rule + "and the header " + name + " shows a proxy: configure tokens"
+	}
+	return ""
+}
+
+// proxyHeader returns the name of a header that only a proxy adds; "" when there is none.
+func proxyHeader(h http.Header) string {
+	for _, name := range []string{
+		"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "Cf-Ray", "Fastly-Client-Ip", "Fly-Client-Ip", "X-Envoy-External-Address",
+	} {
+		if len(h.Values(name)) > 0 {
+			return name
+		}
+	}
+	for name := range h {
+		if strings.HasPrefix(name, "X-Forwarded-") { // For, Host, Proto, Port, Server and others
+			return name
 		}
 	}
 	return ""

@@ -77,7 +77,7 @@ type forgetResult struct {
 
 // do carries out an order on a job.
 func (c *Console) do(ctx context.Context, job string, o order) (actionResult, error) {
-	defer c.expire()
+	defer c.changed(job)
 	switch o.action {
 	case actionPause:
 		p, err := c.fleet.Pause(ctx, job, o.Act)
@@ -106,7 +106,14 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 	return actionResult{}, notFound("there is no such action")
 }
 
-// expire makes the next page read the change.
+// changed makes the next page read a job that was changed.
+func (c *Console) changed(job string) {
+	c.monitor.Changed(job)
+	c.kept.forget(job)
+	c.expire()
+}
+
+// expire makes the next page read again.
 func (c *Console) expire() {
 	c.snapshot.expire()
 	c.locks.expire()

@@ -24,7 +24,7 @@ import (
 var openAPI []byte
 
 func (q *request) openapi() *problem {
-	q.send(200, "application/yaml", openAPI)
+	q.send(200, "application/yaml", openAPI, nil)
 	return nil
 }
 

@@ -19,7 +19,7 @@ func (c *change) empty() bool { return len(c.Jobs) == 0 && len(c.Replicas) == 0 
 // jobChange is the state of a job after a change.
 type jobChange struct {
 	Job      string           `json:"job"`
-	State    string           `json:"state"`   // running, waiting, free or idle; gone when nobody knows the job any more
+	State    string           `json:"state"`   // running, retrying, waiting, free or idle; gone when nobody knows the job any more
 	Tick     string           `json:"tick"`    // the id of the newest tick that is open, or else of the one that was settled last
 	Outcome  protocol.Outcome `json:"outcome"` // of the tick that was settled last; empty when none was
 	Ended    stamp            `json:"ended"`   // of the same
@@ -100,7 +100,7 @@ func sameJob(a, b *fleet.JobStatus) bool {
 		return false
 	}
 	for i := range a.Open {
-		if x, y := &a.Open[i], &b.Open[i]; x.ID != y.ID || x.State != y.State || x.Token != y.Token || x.Attempts != y.Attempts || x.CancelledBy != y.CancelledBy {
+		if x, y := &a.Open[i], &b.Open[i]; x.ID != y.ID || x.State != y.State || x.Token != y.Token || x.Attempts != y.Attempts || x.CancelledBy != y.CancelledBy || failures(x) != failures(y) {
 			return false
 		}
 	}
@@ -110,6 +110,13 @@ func sameJob(a, b *fleet.JobStatus) bool {
 		}
 	}
 	return samePause(a.Paused, b.Paused) && sameEntry(a.Last, b.Last)
+}
+
+func failures(e *fleet.Entry) int {
+	if e.Failing == nil {
+		return 0
+	}
+	return e.Failing.Failures
 }
 
 func samePause(a, b *fleet.Pause) bool {

@@ -13,7 +13,6 @@ import (
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/internal/naming"
-	"github.com/solotick/solotick/internal/wire"
 )
 
 // maxShown is how many names a confirmation shows.
@@ -138,7 +137,7 @@ func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) pa
 		for _, e := range j.Open {
 			switch {
 			case !tick.IsZero() && !e.Scheduled.Equal(tick):
-			case e.State == wire.StateRunning:
+			case e.Held():
 				running++
 			default:
 				waiting++

@@ -25,8 +25,10 @@ type Console struct {
 
 	tokens   *tokens // nil without tokens
 	sessions sessions
-	logins   loginRate
+	guesses  guesses
 
+	monitor     *fleet.Monitor
+	watching    watching
 	background  *background
 	snapshot    *shared[*reading]
 	last        atomic.Pointer[reading] // the last that succeeded
@@ -38,7 +40,9 @@ type Console struct {
 	histories   keyed[fleet.JobHistory]
 	examination *shared[examined]                  // nil without checks
 	several     keyed[map[string]fleet.JobHistory] // by their names, one a line
-	notified    *shared[*notified.Head]            // its value is nil where the store keeps nothing of notifications
+	kept        keptHistories                      // what is read of several
+	fragments   fragments
+	notified    *shared[*notified.Head] // its value is nil where the store keeps nothing of notifications
 	progress    keyed[notified.Job]
 	events      *eventLog
 	streams     streams
@@ -114,7 +118,7 @@ func New(store lease.Store, opts ...Option) (*Console, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	c.background, c.events = newBackground(), newEventLog()
+	c.background, c.events, c.monitor = newBackground(), newEventLog(), c.fleet.Monitor()
 	c.snapshot = &shared[*reading]{in: c.background, read: c.readSnapshot}
 	c.locks = &shared[lockList]{in: c.background, read: c.readLocks}
 	c.facts = &shared[[]fleet.Fact]{in: c.background, read: c.readFacts}
@@ -158,9 +162,9 @@ const maxBody = 64 << 10
 // limits are bounds that tests lower.
 type limits struct {
 	streams        int           // at once
-	streamInterval time.Duration // how often a stream says something, so that a peer that is gone is noticed
+	streamInterval time.Duration // how often a stream says something, so that each end notices when the other is gone
 	streamWrite    time.Duration // of one write to a stream: a reader that is slower than that is dropped
 	request        time.Duration // of one that is no stream
 }
 
-var defaultLimits = limits{streams: 2000, streamInterval: 15 * time.Second, streamWrite: 10 * time.Second, request: 15 * time.Second}
+var defaultLimits = limits{streams: 2000, streamInterval: 2 * time.Second, streamWrite: 10 * time.Second, request: 15 * time.Second}

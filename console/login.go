@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/solotick/solotick/console/internal/page"
 )
@@ -28,7 +27,12 @@ func (q *request) orLogin(p *problem) *problem {
 	if q.r.URL.RawQuery != "" {
 		next += "?" + q.r.URL.RawQuery
 	}
-	q.redirect("/login?" + url.Values{"next": {next}}.Encode())
+	login := "/login?" + url.Values{"next": {next}}.Encode()
+	if q.r.Header.Get("HX-Request") != "" { // a page fetches its part: the form must not take the place of that
+		q.w.Header().Set("HX-Redirect", q.prefix+login)
+		return p
+	}
+	q.redirect(login)
 	return nil
 }
 
@@ -68,33 +72,26 @@ func (q *request) login() *problem {
 	if p != nil {
 		return p
 	}
-	next, now := safeNext(form.Get("next")), time.Now()
-	if wait := q.c.logins.wait(q.r, now); wait > 0 {
-		p := newProblem(http.StatusTooManyRequests, "too many logins have failed: wait")
-		p.RetryMS = max(wait.Milliseconds(), 1)
+	next := safeNext(form.Get("next"))
+	token, ok := q.c.tokens.find(strings.TrimSpace(form.Get("token")))
+	if !ok {
+		p := q.c.wrongToken(q.r, "the token is not known")
 		if q.format != asHTML {
 			return p
 		}
 		p.headers(q.w.Header())
 		return q.write(p.Status, page.LoginPage{Next: next, Failed: p.Detail})
 	}
-	token, ok := q.c.tokens.find(strings.TrimSpace(form.Get("token")))
-	if !ok {
-		q.c.logins.failed(q.r, now)
-		q.c.options.logger.Warn("a login to the console failed", slog.String("address", peerOf(q.r)))
-		if q.format != asHTML {
-			return unauthorized("token: is not known")
-		}
-		return q.write(http.StatusUnauthorized, page.LoginPage{Next: next, Failed: "the token is not known"})
-	}
-	q.c.sessions.begin(q.w, q.r, strings.TrimSpace(form.Get("token")))
+	q.c.sessions.begin(q.w, q.r, q.c.tokens, token)
 	q.c.options.logger.Info("somebody has logged in to the console", slog.String("token", token.Name), slog.String("address", peerOf(q.r)))
 	q.redirect(next)
 	return nil
 }
 
 func (q *request) logout() *problem {
-	q.c.sessions.end(q.w, q.r)
+	if q.c.tokens != nil {
+		q.c.sessions.end(q.w, q.r, q.c.tokens)
+	}
 	q.redirect("/login")
 	return nil
 }

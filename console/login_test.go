@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -44,6 +46,24 @@ func TestLoginGivesASession(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, s.get("/", withCookie(cookie)).StatusCode)
 }
 
+func TestPartOfAPageSendsTheBrowserToTheLogin(t *testing.T) {
+	r := newSite(t, withTokens()).get("/?q=report", header("HX-Request", "true"))
+	require.Equal(t, http.StatusUnauthorized, r.StatusCode, "a redirect would bring the form into the page")
+	require.Equal(t, "/login?next=%2F%3Fq%3Dreport", r.Header.Get("HX-Redirect"))
+}
+
+func TestOperatorIsOneOnAPageThatIsNotThere(t *testing.T) {
+	s := newSite(t, withTokens())
+	for secret, may := range map[string]bool{operateSecret: true, readSecret: false} {
+		r := s.get("/nothing", withCookie(login(t, s, secret)))
+		require.Equal(t, http.StatusNotFound, r.StatusCode)
+		page := text(t, r)
+		require.Contains(t, page, "Sign out")
+		require.Equal(t, !may, strings.Contains(page, "Read-only"))
+	}
+	require.NotContains(t, text(t, s.get("/login")), "Read-only", "of nobody it is not known")
+}
+
 func TestSessionCookieIsSecureOverTLS(t *testing.T) {
 	s := newSite(t, withTokens())
 	r := s.do(request(http.MethodPost, "/login", "token="+readSecret, asForm, header("X-Forwarded-Proto", "https")))
@@ -76,25 +96,64 @@ func TestLoginNeverLeavesTheSite(t *testing.T) {
 	}
 }
 
-func TestFailedLoginsAreLimited(t *testing.T) {
+func TestRightTokenIsAlwaysAccepted(t *testing.T) {
 	s := newSite(t, withTokens())
-	try := func(secret, address string) int {
+	byLogin := func(secret, address string) int {
 		return s.do(request(http.MethodPost, "/login", "token="+secret, asForm, from(address), header("Accept", "application/json"))).StatusCode
 	}
-	for range 5 {
-		require.Equal(t, http.StatusUnauthorized, try("wrong", "192.0.2.1:1000"))
+	asBearer := func(secret, address string) int {
+		return s.get("/api/v1/jobs", bearer(secret), from(address)).StatusCode
 	}
-	require.Equal(t, http.StatusTooManyRequests, try("wrong", "192.0.2.1:1001"))
-	require.Equal(t, http.StatusTooManyRequests, try(readSecret, "192.0.2.1:1002"), "also with the right one: or it could be guessed on")
-	require.Equal(t, http.StatusSeeOther, try(readSecret, "192.0.2.2:1000"), "another address is not concerned")
-
-	for i := range 5 {
-		require.Equal(t, http.StatusUnauthorized, try("wrong", fmt.Sprintf("[2001:db8::%d]:1000", i)))
+	for _, try := range []func(secret, address string) int{byLogin, asBearer} {
+		for i := range 3 {
+			require.Equal(t, http.StatusTooManyRequests, exhausted(t, s, "192.0.2.1:1000"))
+			require.Equal(t, http.StatusTooManyRequests, try("wrong", fmt.Sprintf("192.0.2.1:%d", 1001+i)))
+		}
+		for range 10 {
+			require.Less(t, try(readSecret, "192.0.2.1:1002"), 400, "behind a proxy an address is everyone's")
+		}
+		require.Equal(t, http.StatusUnauthorized, try("wrong", "192.0.2.2:1000"), "another address is not concerned")
 	}
-	require.Equal(t, http.StatusTooManyRequests, try("wrong", "[2001:db8::77]:1000"), "one client has a whole network")
+	require.Equal(t, http.StatusTooManyRequests, exhausted(t, s, "[2001:db8::1]:1000"))
+	require.Equal(t, http.StatusTooManyRequests, byLogin("wrong", "[2001:db8::77]:1000"), "one client has a whole network")
 	r := s.do(request(http.MethodPost, "/login", "token=x", asForm, from("192.0.2.1:1003")))
 	require.Equal(t, http.StatusTooManyRequests, r.StatusCode)
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
+	require.Contains(t, text(t, r), "too many wrong tokens have come from this address")
+}
+
+// exhausted sends five wrong tokens from an address in both ways, and returns the status of one more.
+func exhausted(t *testing.T, s *site, address string) (status int) {
+	t.Helper()
+	for i := range 6 {
+		if i%2 == 0 {
+			status = s.get("/api/v1/jobs", bearer("wrong"), from(address)).StatusCode
+		} else {
+			status = s.do(request(http.MethodPost, "/login", "token=wrong", asForm, from(address))).StatusCode
+		}
+	}
+	return status
+}
+
+func TestWrongTokensAreLoggedAtABoundedRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		s := newSite(t, withTokens(), logTo(&log))
+		guess := func(n int) {
+			for i := range n {
+				s.get("/api/v1/jobs", bearer("wrong"), from(fmt.Sprintf("192.0.%d.%d:1000", i/200, i%200)))
+				s.do(request(http.MethodPost, "/login", "token=wrong", asForm, from(fmt.Sprintf("192.0.%d.%d:1000", i/200, i%200))))
+			}
+		}
+		guess(500)
+		require.Equal(t, 5, strings.Count(log.String(), "an unknown token was sent to the console"))
+		require.Contains(t, log.String(), "address=192.0.0.0")
+		require.Contains(t, log.String(), "path=/login")
+		time.Sleep(16 * time.Second)
+		guess(1)
+		require.Equal(t, 6, strings.Count(log.String(), "an unknown token was sent to the console"))
+		require.Contains(t, log.String(), "not_logged_before=995")
+	})
 }
 
 func TestPageOfAnotherSiteChangesNothing(t *testing.T) {
@@ -158,7 +217,7 @@ func TestNoTokenIsEverLogged(t *testing.T) {
 	_ = s.get("/api/v1/jobs", bearer("another-wrong-token-here"))
 	_ = s.get("/api/v1/jobs?token=" + operateSecret)
 	require.Contains(t, log.String(), "somebody has logged in")
-	require.Contains(t, log.String(), "login to the console failed")
+	require.Contains(t, log.String(), "an unknown token was sent to the console")
 	for _, secret := range []string{operateSecret, "wrong"} {
 		require.NotContains(t, log.String(), secret)
 	}

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
@@ -19,15 +18,20 @@ import (
 	"github.com/solotick/solotick/internal/wording"
 )
 
+// reading returns the reading of the fleet for the answer.
+func (q *request) reading() (*reading, error) {
+	if !q.api && q.c.failing.Load() { // a page need not wait for another read that may take as long as the last
+		if s, known, err := q.c.snapshot.peek(); known && err == nil {
+			return s, nil
+		}
+	}
+	return q.c.snapshot.get(q.r.Context())
+}
+
 // read returns the snapshot that the answer is made of. A program gets none that is stale: it may
 // not look at what says so.
 func (q *request) read() (*reading, error) {
-	if !q.api && q.c.failing.Load() { // a page need not wait for another read that may take as long as the last
-		if s, known, err := q.c.snapshot.peek(); known && err == nil {
-			return q.shows(s), nil
-		}
-	}
-	s, err := q.c.snapshot.get(q.r.Context())
+	s, err := q.reading()
 	if err == nil && s.Err != "" && q.api {
 		return nil, unavailable(s.Err, nil)
 	}
@@ -71,15 +75,6 @@ func (q *request) now() (*reading, error) {
 	return s, err
 }
 
-// made reads the snapshot and the query, and makes a page of both.
-func made[Q, P any](q *request, parse func(v urlValues) (Q, error), show func(s *view.Snapshot, query Q, now time.Time) P) (any, error) {
-	query, s, err := asked(q, parse)
-	if err != nil {
-		return nil, err
-	}
-	return show(s.Snapshot, query, s.now()), nil
-}
-
 // asked reads the query, and then the snapshot.
 func asked[Q any](q *request, parse func(v urlValues) (Q, error)) (query Q, s *reading, err error) {
 	v, err := q.values()
@@ -93,7 +88,19 @@ func asked[Q any](q *request, parse func(v urlValues) (Q, error)) (query Q, s *r
 	return query, s, err
 }
 
-func (q *request) jobList() (any, error) { return made(q, view.ParseJobsQuery, view.Jobs) }
+func (q *request) jobList() (any, error) {
+	query, s, err := asked(q, view.ParseJobsQuery)
+	if err != nil {
+		return nil, err
+	}
+	p := view.Jobs(s.Snapshot, query, s.now())
+	names := make([]string, len(p.Jobs))
+	for i := range p.Jobs {
+		names[i] = p.Jobs[i].Job
+	}
+	q.c.monitor.Show(names)
+	return p, nil
+}
 
 func (q *request) replicas() (any, error) {
 	query, s, err := asked(q, view.ParseFleetQuery)
@@ -269,10 +276,6 @@ func (q *request) histories(names []string) (map[string]fleet.JobHistory, error)
 	return list, err
 }
 
-func (c *Console) readHistories(ctx context.Context, names string) (map[string]fleet.JobHistory, error) {
-	return c.fleet.Histories(ctx, strings.Split(names, "\n"))
-}
-
 func (c *Console) readNotified(ctx context.Context) (*notified.Head, error) {
 	k, ok := c.store.(protocol.ProgressKeeper)
 	if !ok {
@@ -319,6 +322,6 @@ func (q *request) calendar() *problem {
 	if err != nil {
 		return problemOf(err)
 	}
-	q.send(http.StatusOK, "text/calendar; charset=utf-8", view.Calendar(s.Snapshot, query, s.now()))
+	q.send(http.StatusOK, "text/calendar; charset=utf-8", view.Calendar(s.Snapshot, query, s.now()), nil)
 	return nil
 }

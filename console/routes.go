@@ -42,7 +42,7 @@ var routes = func() []route {
 		{method: "GET", pattern: "/api/v1/doctor", needs: Read, serve: answer((*request).doctor)},
 	}
 	for _, p := range pages {
-		list = append(list, route{method: "GET", pattern: p.pattern, needs: Read, serve: answer(p.make)})
+		list = append(list, route{method: "GET", pattern: p.pattern, needs: Read, serve: sharedPage(p.make)})
 		if p.api != "" {
 			list = append(list, route{method: "GET", pattern: "/api/v1" + p.api, needs: Read, serve: answer(p.make)})
 		}

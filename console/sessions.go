@@ -1,100 +1,135 @@
 package console
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
 const (
-	sessionCookie   = "solotick_session"
+	sessionCookie   = "solotick_session_" // and a part that follows from the secret
 	sessionLifetime = 12 * time.Hour
-	maxSessions     = 1000 // one more ends the oldest
+	sessionSkew     = time.Hour // the clocks of two workers may differ by this much
+	maxLoggedOut    = 1000      // one more forgets another
 )
 
-// sessions are the logins of browsers. They are in memory only: a restart ends them. A session
-// lasts until it is [sessionLifetime] old, somebody logs out, or its token's secret changes. It is
-// safe for concurrent use.
+// sessions are the logins of browsers. A session is a cookie with its end and an id, signed with a
+// key that follows from the token's secret: every worker with that token accepts it, also after a
+// restart. It ends when the token changes or goes, and has the role that the token has now. A
+// logout removes the cookie, and the worker that was asked refuses copies of it. It is safe for
+// concurrent use.
 type sessions struct {
-	mu   sync.Mutex
-	byID map[[sha256.Size]byte]session // by the hash of the id, so that a lookup says nothing about ids
+	mu        sync.Mutex
+	loggedOut map[string]time.Time // cookies, and when they end by themselves
 }
 
-type session struct {
-	sum   [sha256.Size]byte // of the secret that was used to log in
-	began time.Time
+// cookieName returns the name of the cookie of a token. A browser sends the cookies of a host to
+// each of its ports, so workers with other tokens must have other names.
+func (k knownToken) cookieName() string {
+	return sessionCookie + hex.EncodeToString(k.sign("name")[:4])
 }
 
-// begin starts a session for the bearer of a secret, and sets its cookie. The session that the
-// request came with ends: an id that somebody else may know is never given a login.
-func (s *sessions) begin(w http.ResponseWriter, r *http.Request, secret string) {
-	s.end(w, r)
-	id := rand.Text()
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byID == nil {
-		s.byID = map[[sha256.Size]byte]session{}
+// sign returns the signature of a text.
+func (k knownToken) sign(text string) []byte {
+	mac := hmac.New(sha256.New, k.sum[:])
+	mac.Write([]byte("solotick session\n" + text))
+	return mac.Sum(nil)
+}
+
+// session returns the cookie's value of a session that begins now.
+func (k knownToken) session(now time.Time) string {
+	text := strconv.FormatInt(now.Add(sessionLifetime).Unix(), 10) + "." + rand.Text()
+	return text + "." + base64.RawURLEncoding.EncodeToString(k.sign(text))
+}
+
+// endOf returns when the session of a cookie ends; false when the token has not signed it.
+func (k knownToken) endOf(value string) (end time.Time, ok bool) {
+	i := strings.LastIndexByte(value, '.')
+	if i < 0 || !hmac.Equal([]byte(value[i+1:]), []byte(base64.RawURLEncoding.EncodeToString(k.sign(value[:i])))) {
+		return end, false
 	}
-	s.makeRoomLocked(now)
-	s.byID[sha256.Sum256([]byte(id))] = session{sum: sha256.Sum256([]byte(secret)), began: now}
-	setSessionCookie(w, r, id, int(sessionLifetime.Seconds()))
+	seconds, _, _ := strings.Cut(value, ".")
+	unix, err := strconv.ParseInt(seconds, 10, 64)
+	return time.Unix(unix, 0), err == nil
 }
 
-func (s *sessions) makeRoomLocked(now time.Time) {
-	var oldest [sha256.Size]byte
-	first := now
-	for id, session := range s.byID {
-		if now.Sub(session.began) >= sessionLifetime {
-			delete(s.byID, id)
-		} else if !session.began.After(first) {
-			oldest, first = id, session.began
+// begin starts a session for the bearer of a token, and sets its cookie. The sessions that the
+// request came with end.
+func (s *sessions) begin(w http.ResponseWriter, r *http.Request, known *tokens, token knownToken) {
+	s.end(w, r, known)
+	setSessionCookie(w, r, token.cookieName(), token.session(time.Now()), int(sessionLifetime.Seconds()))
+}
+
+// end ends the sessions of the request, and removes their cookies.
+func (s *sessions) end(w http.ResponseWriter, r *http.Request, known *tokens) {
+	for _, token := range known.all() {
+		cookie, err := r.Cookie(token.cookieName())
+		if err != nil {
+			continue
+		}
+		setSessionCookie(w, r, cookie.Name, "", -1)
+		if end, ok := token.endOf(cookie.Value); ok {
+			s.refuse(cookie.Value, end, time.Now())
 		}
 	}
-	if len(s.byID) >= maxSessions {
-		delete(s.byID, oldest)
-	}
 }
 
-// end ends the session of the request, and removes its cookie.
-func (s *sessions) end(w http.ResponseWriter, r *http.Request) {
-	cookie, err := r.Cookie(sessionCookie)
-	if err != nil {
-		return
-	}
+// refuse notes that a session has ended before its time.
+func (s *sessions) refuse(value string, end, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.byID, sha256.Sum256([]byte(cookie.Value)))
-	setSessionCookie(w, r, "", -1)
+	if s.loggedOut == nil {
+		s.loggedOut = map[string]time.Time{}
+	}
+	last := ""
+	for other, end := range s.loggedOut {
+		if last = other; end.Before(now) {
+			delete(s.loggedOut, other)
+		}
+	}
+	if len(s.loggedOut) >= maxLoggedOut {
+		delete(s.loggedOut, last)
+	}
+	s.loggedOut[value] = end
 }
 
 // caller returns whose session the request belongs to.
 func (s *sessions) caller(r *http.Request, known *tokens) (Caller, bool) {
-	cookie, err := r.Cookie(sessionCookie)
-	if err != nil {
-		return Caller{}, false
+	for _, token := range known.all() {
+		cookie, err := r.Cookie(token.cookieName())
+		if err != nil {
+			continue
+		}
+		end, ok := token.endOf(cookie.Value)
+		if left := time.Until(end); !ok || left <= 0 || left > sessionLifetime+sessionSkew {
+			continue
+		}
+		s.mu.Lock()
+		_, refused := s.loggedOut[cookie.Value]
+		s.mu.Unlock()
+		if !refused {
+			return Caller{token.Name, token.Role}, true
+		}
 	}
-	s.mu.Lock()
-	found, ok := s.byID[sha256.Sum256([]byte(cookie.Value))]
-	s.mu.Unlock()
-	if !ok || time.Since(found.began) >= sessionLifetime {
-		return Caller{}, false
-	}
-	i := known.index(found.sum)
-	if i < 0 {
-		return Caller{}, false
-	}
-	return Caller{known.list[i].Name, known.list[i].Role}, true
+	return Caller{}, false
 }
 
-// setSessionCookie sets the cookie for the directory of the login page. The console is mounted
-// there as the browser sees it, whatever prefix a mux or proxy has removed.
-func setSessionCookie(w http.ResponseWriter, r *http.Request, id string, maxAge int) {
+// setSessionCookie sets a cookie for the directory of the login page. The console is mounted there
+// as the browser sees it, whatever prefix a mux or proxy has removed. It replaces the same cookie,
+// which the answer may have removed before.
+func setSessionCookie(w http.ResponseWriter, r *http.Request, name, value string, maxAge int) {
 	cookie := http.Cookie{
-		Name: sessionCookie, Value: id, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: name, Value: value, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
 	}
-	w.Header().Set("Set-Cookie", cookie.String())
+	set := w.Header()["Set-Cookie"]
+	w.Header()["Set-Cookie"] = append(slices.DeleteFunc(set, func(s string) bool { return strings.HasPrefix(s, name+"=") }), cookie.String())
 }

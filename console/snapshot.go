@@ -36,13 +36,14 @@ func (r *reading) job(name string) *jobs.Job { return r.Given[name] }
 // readSnapshot reads the fleet, and notes the changes since the last time. While the store does not
 // answer it returns the last snapshot with the reason.
 func (c *Console) readSnapshot(ctx context.Context) (*reading, error) {
+	c.watching.goOn(c)
 	given := c.options.jobs()
 	began := time.Now()
 	now, err := c.fleet.Now(ctx)
 	latency := time.Since(began)
 	var status fleet.Status
 	if err == nil {
-		status, err = c.fleet.Status(ctx, given)
+		status, err = c.monitor.Status(ctx, given)
 	}
 	if err != nil {
 		return c.staleSnapshot(err)

@@ -21,15 +21,24 @@ const streamRetry = 2000
 type streams struct {
 	mu   sync.Mutex
 	open int
+	of   map[Caller]int     // how many each caller has
 	stop context.CancelFunc // ends the reads; nil while there are none
 }
 
-// enter makes room for a stream, and reports whether there is.
-func (c *Console) enter() *problem {
+// enter makes room for a stream of a caller, and reports whether there is. Where callers are known
+// apart, each has a quarter of the streams at most, and a quarter is for those who operate.
+func (c *Console) enter(caller Caller) *problem {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
-	if c.streams.open >= c.options.limits.streams {
-		return unavailable(fmt.Sprintf("there are %d streams, which is the most", c.options.limits.streams), nil)
+	most := c.options.limits.streams
+	part := max(most/4, 1)
+	if known := c.tokens != nil || c.options.access != nil; known && c.streams.of[caller] >= part {
+		return unavailable(fmt.Sprintf("%s has %d streams, which is the most for one: close some", caller.by(), part), nil)
+	} else if known && caller.Role != Operate {
+		most -= part
+	}
+	if c.streams.open >= most {
+		return unavailable(fmt.Sprintf("there are %d streams, which is the most", most), nil)
 	}
 	if c.streams.open == 0 {
 		ctx, cancel := context.WithCancel(c.background.ctx)
@@ -40,12 +49,19 @@ func (c *Console) enter() *problem {
 		c.streams.stop = cancel
 	}
 	c.streams.open++
+	if c.streams.of == nil {
+		c.streams.of = map[Caller]int{}
+	}
+	c.streams.of[caller]++
 	return nil
 }
 
-func (c *Console) leave() {
+func (c *Console) leave(caller Caller) {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
+	if c.streams.of[caller]--; c.streams.of[caller] == 0 {
+		delete(c.streams.of, caller)
+	}
 	if c.streams.open--; c.streams.open == 0 {
 		c.streams.stop()
 	}
@@ -102,12 +118,12 @@ func (q *request) stream(brief bool) *problem {
 	c, w, r := q.c, q.w, q.r
 	query, p := parseStream(r)
 	if p == nil {
-		p = c.enter()
+		p = c.enter(q.caller)
 	}
 	if p != nil {
 		return p
 	}
-	defer c.leave()
+	defer c.leave(q.caller)
 	query.brief = brief
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -145,7 +161,11 @@ func (c *Console) follow(r *http.Request, s *eventStream) {
 			if _, p := c.authenticate(r); p != nil {
 				return // a token or session has ended
 			}
-			err = s.write(fmt.Sprintf(": still here\nid: %s\n\n", s.log.id(seq))) // also where nothing was of its job
+			alive := ": alive" // a comment, for which programs need nothing; pages notice when it stays away
+			if s.query.brief {
+				alive = "event: alive\ndata: {}"
+			}
+			err = s.write(fmt.Sprintf("%s\nid: %s\n\n", alive, s.log.id(seq))) // the id also where nothing was of its job
 		case <-r.Context().Done():
 			return
 		case <-c.background.ctx.Done():

@@ -144,9 +144,9 @@ func TestStreamOutlastsTheTimeoutsOfItsServer(t *testing.T) {
 	s.warm()
 	l := listen(t, serve(t, s)+"/events")
 	require.Equal(t, "ready", l.next().event)
-	time.Sleep(2 * time.Second) // twice what the server allows for other answers, and for reads
+	require.Equal(t, "alive", l.next().event, "after 2 s, twice what the server allows for other answers, and for reads")
 	s.store.claim(t, "sync")
-	require.Equal(t, "change", l.next().event)
+	l.until(func(e sse) bool { return e.event == "change" })
 }
 
 func TestStreamGoesOnAfterTheLastEvent(t *testing.T) {
@@ -435,4 +435,37 @@ func TestStoreThatForgetsShowsWhatIsLeft(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.get("/api/v1/jobs/report/history").StatusCode)
 	r := s.do(request(http.MethodGet, "/api/v1/jobs/never/history", ""))
 	require.Equal(t, http.StatusNotFound, r.StatusCode)
+}
+
+func TestOneReaderLeavesStreamsToOthers(t *testing.T) {
+	s := newSite(t, withTokens(), console.WithMaxStreams(8))
+	url := serve(t, s)
+	for range 2 {
+		listen(t, url+"/events", bearer(readSecret)).next()
+	}
+	r := s.get("/api/v1/events", bearer(readSecret))
+	require.Equal(t, http.StatusServiceUnavailable, r.StatusCode)
+	require.Contains(t, text(t, r), "reader has 2 streams, which is the most for one: close some")
+	for range 2 {
+		listen(t, url+"/events", bearer(operateSecret)).next()
+	}
+}
+
+func TestReadersLeaveStreamsToOperators(t *testing.T) {
+	role := func(r *http.Request) console.Caller {
+		return console.Caller{Name: r.Header.Get("X-User"), Role: console.Role(r.Header.Get("X-Role"))}
+	}
+	s := newSite(t, console.WithAccess(role), console.WithMaxStreams(8))
+	url := serve(t, s)
+	as := func(user, role string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Header.Set("X-User", user)
+			r.Header.Set("X-Role", role)
+		}
+	}
+	for _, user := range []string{"a", "a", "b", "b", "c", "c"} {
+		listen(t, url+"/events", as(user, "read")).next()
+	}
+	require.Contains(t, text(t, s.get("/api/v1/events", as("d", "read"))), "there are 6 streams, which is the most")
+	listen(t, url+"/events", as("ops", "operate")).next()
 }

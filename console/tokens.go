@@ -115,28 +115,34 @@ func newTokens(list []Token, logger *slog.Logger) (*tokens, error) {
 	return t, nil
 }
 
-// find returns the token with this secret. It takes as long for a wrong one.
-func (t *tokens) find(secret string) (found Token, ok bool) {
-	sum := sha256.Sum256([]byte(secret))
-	i := t.index(sum)
-	if i < 0 {
-		return Token{}, false
-	}
-	return t.list[i], true
+// knownToken is a token that is accepted now.
+type knownToken struct {
+	Token
+	sum [sha256.Size]byte // of its secret
 }
 
-// index returns which token's secret has this sum; -1 when none has.
-func (t *tokens) index(sum [sha256.Size]byte) int {
+// all returns the tokens that are accepted now.
+func (t *tokens) all() (list []knownToken) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refreshLocked()
-	found := -1
-	for i, own := range t.sums {
-		if own != nil && subtle.ConstantTimeCompare(sum[:], own[:]) == 1 {
-			found = i
+	for i, sum := range t.sums {
+		if sum != nil {
+			list = append(list, knownToken{t.list[i], *sum})
 		}
 	}
-	return found
+	return list
+}
+
+// find returns the token with this secret. It takes as long for a wrong one.
+func (t *tokens) find(secret string) (found knownToken, ok bool) {
+	sum := sha256.Sum256([]byte(secret))
+	for _, token := range t.all() {
+		if subtle.ConstantTimeCompare(sum[:], token.sum[:]) == 1 {
+			found, ok = token, true
+		}
+	}
+	return found, ok
 }
 
 // refreshLocked reads the files if that is due. While one cannot be read its token is not accepted.

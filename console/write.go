@@ -37,25 +37,35 @@ func (q *request) write(status int, shown any) *problem {
 		err = page.Render(&body, q.context(), shown)
 	}
 	if err != nil {
-		q.c.options.logger.Error("a page cannot be written", slog.String("path", q.r.URL.Path), slog.Any("error", err))
-		return newProblem(http.StatusInternalServerError, "this page cannot be written; the log says why")
+		return q.unwritable(err)
 	}
 	contentType := string(q.format)
 	if q.format != asJSON {
 		contentType += "; charset=utf-8"
 	}
-	q.send(status, contentType, body.Bytes())
+	q.send(status, contentType, body.Bytes(), nil)
 	return nil
 }
 
-// send answers with a body, compressed where that is worth it and the client takes it. No page has
-// a secret that somebody could guess by the length of the body.
-func (q *request) send(status int, contentType string, body []byte) {
+const htmlType = string(asHTML) + "; charset=utf-8"
+
+// unwritable is the problem of a page that cannot be written.
+func (q *request) unwritable(err error) *problem {
+	q.c.options.logger.Error("a page cannot be written", slog.String("path", q.r.URL.Path), slog.Any("error", err))
+	return newProblem(http.StatusInternalServerError, "this page cannot be written; the log says why")
+}
+
+// send answers with a body, compressed where that is worth it and the client takes it: by zipped
+// where that is not nil. No page has a secret that somebody could guess by the length of the body.
+func (q *request) send(status int, contentType string, body []byte, zipped func() []byte) {
 	q.w.Header().Set("Content-Type", contentType)
 	q.w.Header().Add("Vary", "Accept-Encoding")
 	if len(body) >= minCompressed && page.AcceptsGzip(q.r.Header.Get("Accept-Encoding")) {
 		q.w.Header().Set("Content-Encoding", "gzip")
-		body = compressed(body)
+		if zipped == nil {
+			zipped = func() []byte { return compressed(body) }
+		}
+		body = zipped()
 	}
 	q.w.WriteHeader(status)
 	if q.r.Method != http.MethodHead {
@@ -79,8 +89,12 @@ func (q *request) context() page.Context {
 	v, _ := url.ParseQuery(q.r.URL.RawQuery) // its faults were returned before, or it is not shown
 	c := page.Context{
 		Prefix: q.prefix, Path: q.r.URL.Path, Query: v, Lang: q.language(v), Zone: v.Get("zone"),
-		Namespace: q.c.fleet.Namespace(), Login: q.c.tokens != nil, Operate: q.c.may(q.caller, Operate) == nil,
+		Stranger: q.caller.Role == "", Login: q.c.tokens != nil, Operate: q.c.may(q.caller, Operate) == nil,
 	}
+	if !c.Stranger {
+		c.Namespace = q.c.fleet.Namespace()
+	}
+	c.ReadOnly = q.caller.Role != "" && !c.Operate
 	if c.Login {
 		c.User = q.caller.Name
 	}
@@ -101,8 +115,11 @@ func (q *request) writeProblem(p *problem) {
 	}
 	p.headers(q.w.Header())
 	if q.format == asText {
-		q.send(p.Status, string(asText)+"; charset=utf-8", []byte(p.Error()+"\n"))
+		q.send(p.Status, string(asText)+"; charset=utf-8", []byte(p.Error()+"\n"), nil)
 		return
+	}
+	if q.caller.Role == "" && len(q.r.Header.Values("Authorization")) == 0 {
+		q.caller, _ = q.c.authenticate(q.r) // what has no route asks nobody
 	}
 	shown := page.ErrorPage{Status: p.Status, Title: p.Title, Detail: p.Detail}
 	for _, f := range p.Errors {

@@ -51,7 +51,7 @@ func TestTheDebianPackageInstallsAWorker(t *testing.T) {
 	for _, file := range []string{
 		"usr/lib/systemd/system/solotick-worker.service", "usr/share/man/man1/worker.1.gz", "usr/share/man/man1/worker-run.1.gz",
 		"usr/share/bash-completion/completions/worker", "usr/share/zsh/vendor-completions/_worker",
-		"usr/share/fish/vendor_completions.d/worker.fish", "usr/share/doc/solotick-worker/copyright",
+		"usr/share/fish/vendor_completions.d/worker.fish", "usr/share/doc/solotick-worker/copyright", "usr/share/doc/solotick-worker/LICENSES-OF-MODULES",
 	} {
 		require.FileExists(t, filepath.Join(root, file))
 	}
@@ -79,4 +79,8 @@ func TestTheBillNamesTheModulesOfTheWorker(t *testing.T) {
 	}
 	_, err = os.Stat(filepath.Join(root, "LICENSE"))
 	require.NoError(t, err)
+	licences := text(t, filepath.Join(root, "LICENSES-OF-MODULES"))
+	for _, c := range bill.Components[1:] {
+		require.Contains(t, licences, "\n"+c.Name+" "+c.Version+"\nhttps://")
+	}
 }

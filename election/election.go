@@ -113,7 +113,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 // Lead campaigns, and calls lead when this member is elected, until lead returns while the
 // leadership is valid, or ctx ends. It returns the result of lead, or the cause of ctx. lead must
 // return when its context ends: only then does this member campaign again. A campaign that fails
-// with [lease.ErrPermanent] also ends it.
+// also ends it: with [lease.ErrPermanent], or with [lease.ErrHeld] after [lock.WithWaitTimeout].
 func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, token int64) error) error {
 	for {
 		l, err := e.Campaign(ctx)

@@ -78,6 +78,12 @@ func TestActsThatChangeNothingAreNotAudited(t *testing.T) {
 			require.NoError(w, err)
 			require.Equal(w, "ann", p.By)
 		}
+		for range 2 {
+			time.Sleep(time.Hour)
+			_, err = w.fleet.Pause(ctx, "report", fleet.Act{By: "bob", Reason: "another"})
+			require.NoError(w, err)
+		}
+		require.Equal(w, []string{"paused report by bob via go: another", "paused report by ann via go: "}, w.acts())
 		_, err = w.fleet.Resume(ctx, "report", fleet.Act{By: "ann"})
 		require.NoError(w, err)
 		_, err = w.fleet.Resume(ctx, "report", fleet.Act{By: "bob"})
@@ -89,7 +95,7 @@ func TestActsThatChangeNothingAreNotAudited(t *testing.T) {
 		held, err := w.fleet.ForceRelease(ctx, "door", 7, fleet.Act{By: "bob"})
 		require.NoError(w, err)
 		require.False(w, held)
-		require.Equal(w, []string{"resumed report by ann via go: ", "paused report by ann via go: "}, w.acts())
+		require.Equal(w, []string{"resumed report by ann via go: ", "paused report by bob via go: another", "paused report by ann via go: "}, w.acts())
 	})
 }
 

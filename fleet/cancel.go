@@ -58,7 +58,7 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act)
 		}
 	}
 	if err != nil {
-		return Cancelled{}, err
+		return Cancelled{}, named(job, err)
 	}
 	if a.By == act.By && a.Status != protocol.CancelNotOpen { // not of one that another has cancelled before
 		fact := act.fact(wire.FactCancelled)

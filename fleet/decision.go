@@ -57,7 +57,7 @@ func (r *reasoner) pending(verdict string) (policy, remedy string) {
 		return "", r.Say("A store whose clock the replicas trust: see doctor.")
 	}
 	for _, e := range r.inTurn() {
-		if e.State == wire.StateRunning {
+		if e.Held() {
 			return r.named("overlap", func(s jobs.Spec) any { return s.Overlap }), r.Say("The run before it ends; or overlap: allow.")
 		}
 	}

@@ -56,13 +56,14 @@ func holders(facts []Fact, tick time.Time) (list []Holder) {
 }
 
 // crashedLeaders returns an entry for each leader whose lease ran out: such an end is in no record.
+// The task is not lost, since another has taken it over.
 func crashedLeaders(namespace, job string, facts []Fact) (list []Entry) {
 	for _, h := range holders(facts, time.Time{}) {
 		if h.Released {
 			continue
 		}
 		e := entry(namespace, job, 0)
-		e.State, e.Outcome, e.Reason = wire.StateSettled, "lost", "expired"
+		e.State, e.Outcome, e.Reason = wire.StateSettled, wire.RunExpired, wire.RunExpired
 		e.Started, e.Ended, e.Replica, e.Token, e.Attempts = h.From, h.To, h.Replica, h.Token, h.Attempt
 		list = append(list, e)
 	}

@@ -140,7 +140,7 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 		{Kind: wire.FactTakeover, Tick: s.at("11:00:00"), By: "r2", Replica: "r9", Token: 1, Attempt: 1, From: s.at("11:00:01"), To: s.at("11:00:09")},
 	}, Former: []fleet.Replica{{ID: "r1", LastHeartbeat: s.at("12:00:05")}}}
 	e := fleet.Explain(q)
-	require.Contains(t, e.Text, "It was won by r3, and ran from 12:00:20 to 12:00:24")
+	require.Contains(t, e.Text, "r3 started it at 12:00:20, and it succeeded after 4s")
 	require.Contains(t, e.Text, " r1 held it from 12:00:01 until its lease ran out at 12:00:09 (attempt 1, token 1): it had died, was frozen, or did not reach Redis "+
 		"(its last heartbeat came at 12:00:05). r2 took it over. r2 held it from 12:00:10 (attempt 2, token 2) and gave it up; r3 took it over at 12:00:19.")
 	require.NotContains(t, e.Text, "r9")
@@ -154,7 +154,7 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 		{Kind: wire.FactTriggered, Tick: q.Tick, By: "anna", Key: "deploy-1", At: s.at("12:00:01")},
 	}
 	e = fleet.Explain(q)
-	require.Contains(t, e.Text, `It was triggered by hand, by anna at 12:00:01 with key "deploy-1" and by bob at 12:00:03. It was won by r3`)
+	require.Contains(t, e.Text, `It was triggered by hand, by anna at 12:00:01 with key "deploy-1" and by bob at 12:00:03. r3 `)
 	require.Equal(t, []string{"anna", "deploy-1"}, []string{e.Entry.TriggeredBy, e.Entry.Key})
 	text, err := json.Marshal(e)
 	require.NoError(t, err)
@@ -207,7 +207,7 @@ func TestWhyExplainsTheEffectOfAClockChange(t *testing.T) {
 		return fleet.Explain(q).String()
 	}
 	text := said("2027-03-28T01:00:00Z", "30 2 * * *")
-	require.Contains(t, text, "report, tick of 2027-03-28 03:00:00 +0200, succeeded: It was won by r1")
+	require.Contains(t, text, "report, tick of 2027-03-28 03:00:00 +0200, succeeded: r1 started it at ")
 	require.Contains(t, text, "02:30 on 2027-03-28 does not exist in Europe/Berlin, where the clock goes from 02:00 to 03:00: the tick runs at 03:00")
 	require.Contains(t, said("2027-10-31T00:30:00Z", "30 2 * * *"), "02:30 on 2027-10-31 comes twice in Europe/Berlin")
 	require.NotContains(t, said("2027-10-31T03:30:00Z", "30 2,4 * * *"), "twice")

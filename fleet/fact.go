@@ -22,7 +22,7 @@ type Fact struct {
 	// that of the fleet:
 	//
 	//	triggered By asked for Tick, with Key and a Payload
-	//	paused    By paused the job at From, because of Why
+	//	paused    By paused the job at From, because of Why; or gave the pause of that time a new reason
 	//	resumed   By ended at To the pause that Pauser had begun at From, because of Why
 	//	takeover  By was granted Tick, which Replica had held from From to To
 	//	edited    By was the first to bring another schedule, at From
@@ -99,7 +99,9 @@ func (f Fact) Request() string {
 	switch f.Kind {
 	case wire.FactTriggered:
 		id = append(id, wire.UnixMilli(f.Tick), f.By, f.Key)
-	case wire.FactPaused, wire.FactResumed, wire.FactEdited:
+	case wire.FactPaused:
+		id = append(id, wire.UnixMilli(f.From), f.By, f.Why)
+	case wire.FactResumed, wire.FactEdited:
 		id = append(id, wire.UnixMilli(f.From))
 	case wire.FactRepaired:
 		id = append(id, wire.UnixMilli(f.From), wire.UnixMilli(f.To))

@@ -54,7 +54,7 @@ type Pause struct {
 	By     string
 	Reason string    // at most 1024 bytes, in UTF-8
 	Since  time.Time // by fleet time
-	Before bool      // of [Fleet.Pause]: the job was paused before, so the rest is of that pause
+	Before bool      // of [Fleet.Pause]: the job was paused before, at Since
 }
 
 // pauseOf is nil for nil.
@@ -66,7 +66,8 @@ func pauseOf(p *protocol.Pause) *Pause {
 }
 
 // Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything
-// included. What runs goes on, and triggers run. It returns [ErrUnknown] for a job that no replica
+// included. What runs goes on, and triggers run. A job that is paused stays so, with the newest reason
+// and who gave it. It returns [ErrUnknown] for a job that no replica
 // has ever contended for. Like Resume and Trigger, it fails with [ErrClock] when the store's clock
 // cannot be trusted.
 func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
@@ -91,7 +92,7 @@ func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 		return Pause{}, err
 	}
 	fact := act.fact(wire.FactPaused)
-	mine := p.By == act.By && p.Reason == fact.Reason && p.Since.After(until.Add(-repeatedWithin))
+	mine := p.By == act.By && p.Reason == fact.Reason && (p.Reason != "" || p.Since.After(until.Add(-repeatedWithin)))
 	fact.By, fact.Reason, fact.Why, fact.From = p.By, p.Reason, p.Reason, p.Since // perhaps that of an earlier call
 	if mine {
 		f.note(ctx, job, fact)
@@ -115,7 +116,7 @@ func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*Pause, error)
 	}
 	was, err := c.Resume(ctx, job, protocol.Resume{By: act.By, Until: until})
 	if err != nil {
-		return nil, err
+		return nil, named(job, err)
 	}
 	if was == nil {
 		f.noteLostResume(ctx, job, act, until.Add(-clockLimit))

@@ -193,9 +193,12 @@ func TestPauseAndResumeReturnThePauseBefore(t *testing.T) {
 		time.Sleep(time.Minute)
 		p, err = w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops2", Reason: "me too"})
 		require.NoError(w, err)
-		require.True(w, p.Before)
-		p.Before = false
-		require.Equal(w, want, p)
+		want.By, want.Reason, want.Before = "ops2", "me too", true
+		require.Equal(w, want, p, "the newest reason, and who gave it")
+		p, err = w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops3"})
+		require.NoError(w, err)
+		require.Equal(w, want, p, "no reason leaves the one that there is")
+		want.Before = false
 		s, err := w.fleet.Status(w.Context(), nil)
 		require.NoError(w, err)
 		require.Len(w, s.Jobs, 1)
@@ -216,7 +219,7 @@ func TestPauseAndResumeReturnThePauseBefore(t *testing.T) {
 		require.Nil(w, ended)
 		e, err := w.fleet.Why(w.Context(), "report", job(w.T, "@every 10s"), time.Now().Add(-31*time.Second))
 		require.NoError(w, err)
-		require.Contains(w, e.Text, "It was skipped because the job was paused by ops1 at 00:00:01 because \"the database moves\", until ops2 resumed it at 00:01:01.")
+		require.Contains(w, e.Text, "It was skipped because the job was paused by ops2 at 00:00:01 because \"me too\", until ops2 resumed it at 00:01:01.")
 	})
 }
 

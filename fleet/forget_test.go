@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
@@ -111,4 +112,17 @@ func TestJobThatIsClaimedMeanwhileIsNotForgotten(t *testing.T) {
 		_, err = w.fleet.Forget(w.Context(), "report", fleet.Act{By: "a b"})
 		require.ErrorContains(w, err, `by: "a b" must start`)
 	})
+}
+
+// A job of that name would have the notes of both in one journal, and forgetting one would drop
+// what is known of the other.
+func TestNoJobSharesTheJournalOfDefinitions(t *testing.T) {
+	run := func(context.Context, jobs.Run) error { return nil }
+	name := wire.DefinitionsOf("report")
+	_, err := jobs.New(name, "@hourly", run)
+	require.ErrorContains(t, err, "names a journal of definitions")
+	for _, name := range []string{"definitions.report", name + "0", "x" + name} {
+		_, err := jobs.New(name, "@hourly", run)
+		require.NoError(t, err)
+	}
 }

@@ -21,9 +21,10 @@ type Entry struct {
 	From      time.Time // the range begins after it; zero for one tick
 	Count     int       // ticks in the range, where the replica that settled it counted them; otherwise 0. 1 for one tick
 	Triggered bool      // asked for by hand, not by the schedule
-	// State is one of four. A running tick has a replica that holds it. A waiting one waits for its
-	// place, or to be claimed after a trigger. A free one was given up, or its lease ran out, and
-	// the next replica that claims it runs it. The last is settled.
+	// State is one of five. A running tick has a replica that holds it. The replica of a retrying one
+	// waits to make the next attempt: see Failing. A waiting one waits for its place, or to be claimed
+	// after a trigger. A free one was given up, or its lease ran out, and the next replica that claims
+	// it runs it. The last is settled.
 	State   string
 	Outcome lease.Outcome // empty unless settled
 	// Started is when the last run began, by fleet time. Where its replica did not report it, it is
@@ -37,7 +38,11 @@ type Entry struct {
 	Attempts    int           // runs so far, across retries and takeovers; 0 when it was never granted
 	CancelledBy string        // who cancelled it; the state says whether it has ended for that
 	Reason      string        // why there was no run, or why it ended, in a word: those of package scheduler
-	Error       string        // what the last run failed with, shortened
+	Error       string        // what the last run, or the last attempt of an open one, failed with, shortened
+
+	// Failing says of a tick that a replica holds that its newest attempts failed, and when the next
+	// one begins. It is nil when none did, and when the replica does not say.
+	Failing *FailingRun
 
 	// Runs are the runs of the tick, first to last. They are those of its last holder, and of those
 	// before as far as that or the job's journal knows them. There are none of a tick that was
@@ -102,11 +107,26 @@ func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
-	list := f.history(r, facts, now)
+	list, err := f.marked(ctx, r, f.history(r, facts, now), now)
+	if err != nil {
+		return nil, err
+	}
 	if n >= 1 {
 		list = list[:min(len(list), len(r.Open)+n)]
 	}
 	return list, nil
+}
+
+// marked marks the open ticks of a record, which come first.
+func (f *Fleet) marked(ctx context.Context, r protocol.Record, list []Entry, now time.Time) ([]Entry, error) {
+	if len(r.Open) == 0 {
+		return list, nil
+	}
+	replicas, err := f.Replicas(ctx)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
+	}
+	return failingOf(replicas).mark(list, now), nil
 }
 
 // Outcomes returns what the store keeps of the settled ticks of a job, in the order in which they

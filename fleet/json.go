@@ -52,14 +52,28 @@ type entryJSON struct {
 	TriggerWhy  string        `json:"trigger_reason"`
 	CancelWhy   string        `json:"cancel_reason"`
 	Payload     int           `json:"payload_bytes"`
+	Failing     *failingJSON  `json:"failing"`
+}
+
+// failingJSON is a FailingRun in JSON, without what its entry says.
+type failingJSON struct {
+	Attempt  int    `json:"attempt"`
+	Failures int    `json:"failures"`
+	Since    stamp  `json:"since"`
+	Error    string `json:"error"`
+	Next     stamp  `json:"next"`
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (e Entry) MarshalJSON() ([]byte, error) {
+	var failing *failingJSON
+	if f := e.Failing; f != nil {
+		failing = &failingJSON{f.Attempt, f.Failures, stamp(f.Since), f.Error, stamp(f.Next)}
+	}
 	return json.Marshal(entryJSON{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
 		e.Took().Milliseconds(), e.Replica, e.Remaining.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
-		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...), e.TriggerReason, e.CancelReason, e.Payload,
+		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...), e.TriggerReason, e.CancelReason, e.Payload, failing,
 	})
 }
 

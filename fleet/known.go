@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -17,10 +18,11 @@ const (
 )
 
 // whenKnown repeats a call until the job has a record, ctx ends, or it has waited for long enough.
+// The error of a job without a record names the job.
 func (f *Fleet) whenKnown(ctx context.Context, job string, call func() error) error {
 	began, served := time.Now(), false
 	for {
-		err := call()
+		err := named(job, call())
 		waited := time.Since(began)
 		if waited >= newJobWait && !served {
 			served = f.serves(ctx, job)
@@ -36,6 +38,14 @@ func (f *Fleet) whenKnown(ctx context.Context, job string, call func() error) er
 			return err
 		}
 	}
+}
+
+// named is err, with the name of a job that has no record.
+func named(job string, err error) error {
+	if errors.Is(err, protocol.ErrUnknown) {
+		return fmt.Errorf("job %q: %w", job, err)
+	}
+	return err
 }
 
 // serves reports whether a live replica says that it serves the job.

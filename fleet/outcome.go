@@ -24,14 +24,17 @@ func (r *reasoner) entry(e Entry) (string, string) {
 func (r *reasoner) open(e Entry) string {
 	switch e.State {
 	case wire.StateRunning:
-		return r.Say("It was won by %s, and runs since %s: attempt %d, token %d. Its lease lasts another %s unless it is renewed.",
-			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Remaining)) + r.cancelling(e)
+		return r.Say("%s has run it since %s: attempt %d, token %d. Its lease runs out in %s unless it is renewed.",
+			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Remaining)) + r.failing(e) + r.cancelling(e)
+	case wire.StateRetrying:
+		return r.Say("%s holds it, and makes attempt %d at %s: token %d.", e.Replica, e.Attempts+1, r.when(e.Failing.Next), e.Token) +
+			r.failing(e) + r.cancelling(e)
 	case wire.StateFree:
 		return r.Say("%s began to run it at %s (attempt %d, token %d), and gave it up, or let its lease run out. "+
 			"The next replica to claim it runs attempt %d. %s", e.Replica, r.when(e.Started), e.Attempts, e.Token, e.Attempts+1, r.service())
 	default:
 		for _, other := range r.inTurn() {
-			if other.State == wire.StateRunning || other.State == wire.StateFree {
+			if other.Held() || other.State == wire.StateFree {
 				return r.Say("It waits for its turn behind the tick of %s, which %s. %s asked for it.",
 					r.at(other.Scheduled), r.doing(other), e.Replica)
 			}
@@ -40,11 +43,23 @@ func (r *reasoner) open(e Entry) string {
 	}
 }
 
+// failing says of a tick that is held how many attempts have failed, and with what the last one did.
+func (r *reasoner) failing(e Entry) string {
+	switch f := e.Failing; {
+	case f == nil:
+		return ""
+	case f.Failures == 1:
+		return r.Say(" Attempt %d failed at %s%s", f.Attempt, r.when(f.Since), r.quoted(f.Error))
+	default:
+		return r.Say(" The last %d attempts have failed, the first of them at %s%s", f.Failures, r.when(f.Since), r.quoted(f.Error))
+	}
+}
+
 // doing says what an open tick does.
 func (r *reasoner) doing(e Entry) string {
 	switch e.State {
-	case wire.StateRunning:
-		return r.Say("runs on %s since %s", e.Replica, r.when(e.Started))
+	case wire.StateRunning, wire.StateRetrying:
+		return r.Say("runs on %s since %s", e.Replica, r.when(e.Started)) + r.again(e)
 	case wire.StateFree:
 		return r.Say("%s gave up, or let its lease run out", e.Replica)
 	default:
@@ -52,14 +67,22 @@ func (r *reasoner) doing(e Entry) string {
 	}
 }
 
+// again says when the next attempt of a tick begins that waits for it.
+func (r *reasoner) again(e Entry) string {
+	if e.State != wire.StateRetrying {
+		return ""
+	}
+	return r.Say(" and waits for its next attempt, at %s", r.when(e.Failing.Next))
+}
+
 func (r *reasoner) outcome(e Entry) string {
 	switch e.Outcome {
 	case wire.Succeeded:
-		return r.Say("It was won by %s, and ran from %s to %s, which took %s, and succeeded: attempt %d, token %d.",
-			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token)
+		return r.Say("%s started it at %s, and it succeeded after %s: attempt %d, token %d.",
+			e.Replica, r.when(e.Started), rough(e.Took()), e.Attempts, e.Token)
 	case wire.Failed:
-		return r.Say("It was won by %s, and ran from %s to %s, which took %s, and failed at attempt %d, token %d%s",
-			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token, r.quoted(e.Error))
+		return r.Say("%s started it at %s, and it failed after %s: attempt %d, token %d%s",
+			e.Replica, r.when(e.Started), rough(e.Took()), e.Attempts, e.Token, r.quoted(e.Error))
 	case protocol.OutcomeSkipped:
 		return r.skipped(e)
 	case protocol.OutcomeReplaced:
@@ -205,10 +228,10 @@ func (r *reasoner) replaced(e Entry) string {
 		return r.Say("It never ran: while it waited for its turn, %s took its place.", by)
 	}
 	if e.Reason == protocol.NoteExpired {
-		return r.Say("It was won by %s at %s (attempt %d, token %d), and its lease had run out by %s: %s had died, was frozen, or did not reach Redis%s. "+
+		return r.Say("%s was granted it at %s (attempt %d, token %d), and its lease had run out by %s: %s had died, was frozen, or did not reach Redis%s. "+
 			"It was not run again, to make room for %s.", e.Replica, r.when(e.Started), e.Attempts, e.Token, r.when(e.Ended), e.Replica, r.lastHeard(e.Replica), by)
 	}
-	return r.Say("It was won by %s, ran from %s, and was stopped at %s to make room for %s: attempt %d, token %d.",
+	return r.Say("%s ran it from %s until it was stopped at %s to make room for %s: attempt %d, token %d.",
 		e.Replica, r.when(e.Started), r.when(e.Ended), by, e.Attempts, e.Token)
 }
 

@@ -1,11 +1,13 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -35,6 +37,11 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 		Outcome: r.Outcome, Started: time.Time(r.Started), Ended: time.Time(r.Ended), Replica: r.Replica, Remaining: millis(r.Remaining), Token: r.Token,
 		Attempts: r.Attempt, CancelledBy: r.CancelledBy, Reason: r.Reason, Error: r.Error, TriggeredBy: r.TriggeredBy, Key: r.Key, Holders: r.Holders,
 		Runs: r.Runs, TriggerReason: r.TriggerWhy, CancelReason: r.CancelWhy, Payload: r.Payload,
+	}
+	if f := cmp.Or(r.Failing, new(failingJSON)); r.Failing != nil || r.State == wire.StateRetrying {
+		e.Failing = &FailingRun{
+			Job: r.Job, Token: r.Token, Attempt: f.Attempt, Failures: f.Failures, Since: time.Time(f.Since), Error: f.Error, Next: time.Time(f.Next),
+		}
 	}
 	return err
 }

@@ -23,6 +23,7 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 			Attempt: 2, Replica: "a", Token: 7, Started: at, Ended: at.Add(time.Second), End: "failed", Error: "two", Renewals: 3, Margin: time.Second, Margins: []time.Duration{2 * time.Second, time.Second},
 		}},
 		TriggerReason: "to see", CancelReason: "seen",
+		Failing: &fleet.FailingRun{Job: "report", Token: 7, Attempt: 2, Failures: 2, Since: at, Error: "two", Next: at.Add(time.Minute)},
 	}
 	spec := jobs.Defaults()
 	spec.Name, spec.Schedule, spec.Timezone, spec.Groups, spec.Rate = "report", "@daily", "Europe/Berlin", []string{"eu"}, jobs.Rate{Count: 1, Per: time.Minute}

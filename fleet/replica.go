@@ -38,6 +38,10 @@ type Replica struct {
 	JobCount int
 	Set      string // identifies them, where they are not listed in the heartbeat itself
 
+	// Failing are runs of it whose last attempt failed, at most 64: leader tasks, then those that
+	// have failed for the longest.
+	Failing []FailingRun
+
 	Life time.Duration // for how long a heartbeat lasts; 0 from a version that does not say
 	// Clock is its opinion of the store's clock. It is trusted, stepped (by Step, more than the TTL
 	// and 5 s), or empty from a version that does not say. It is doubted when the replica has just
@@ -67,11 +71,16 @@ func (r Replica) serves(job string) (serves, known bool) {
 	return serves, serves || len(r.Jobs) == r.JobCount
 }
 
-// serviceOf says which of the replicas serve a job.
-func serviceOf(replicas []Replica) *heartbeat.Service {
+// service says which of the live replicas serve a job, and which of their runs fail.
+type service struct {
+	*heartbeat.Service
+	failing failingRuns
+}
+
+func serviceOf(replicas []Replica) *service {
 	list := make([]heartbeat.Replica, len(replicas))
 	for i, r := range replicas {
 		list[i] = heartbeat.Replica(r)
 	}
-	return heartbeat.NewService(list)
+	return &service{heartbeat.NewService(list), failingOf(replicas)}
 }

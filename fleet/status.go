@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -21,11 +20,13 @@ import (
 // Status shows a fleet at an instant.
 type Status struct {
 	Namespace string
-	Now       time.Time   // fleet time
-	Since     time.Time   // since when the store remembers the fleet
-	Replicas  []Replica   // that live, sorted by id
-	Silent    []Replica   // that are gone without having signed off, the newest first, as long as the store knows them
-	Jobs      []JobStatus // the given ones in their order, then those that only replicas or the store know, sorted by name
+	Now       time.Time // fleet time
+	Since     time.Time // since when the store remembers the fleet
+	Replicas  []Replica // that live, sorted by id
+	// Silent are the replicas that are gone without having signed off, the newest first, as long as
+	// the store knows them. When none lives, the one that lived last comes first, however it ended.
+	Silent []Replica
+	Jobs   []JobStatus // the given ones in their order, then those that only replicas or the store know, sorted by name
 }
 
 // JobStatus shows one job of a fleet.
@@ -91,35 +92,9 @@ const slack = 5 * time.Second
 // that only the store knows. Where names are given, it looks only at the jobs of those names, in
 // their order. Jobs that only the store knows are left out where it keeps no summaries.
 func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) (Status, error) {
-	now, since, err := f.store.Time(ctx)
+	s, all, err := f.present(ctx, given)
 	if err != nil {
 		return Status{}, err
-	}
-	s := Status{Namespace: f.namespace, Now: now, Since: since}
-	if s.Replicas, err = f.Replicas(ctx); err != nil {
-		return Status{}, err
-	}
-	if s.Silent, err = f.silent(ctx, s.Replicas); err != nil {
-		return Status{}, err
-	}
-	others := map[string]bool{}
-	looked := map[string]bool{}
-	for _, r := range s.Replicas {
-		if r.Set != "" && looked[r.Set] {
-			continue
-		}
-		looked[r.Set] = true
-		for name := range r.Jobs {
-			others[name] = true
-		}
-	}
-	var all []asked
-	for _, j := range given {
-		all = append(all, asked{j.Name(), j})
-		delete(others, j.Name())
-	}
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		all = append(all, asked{name: name})
 	}
 	if len(names) > 0 {
 		chosen := make([]asked, len(names))
@@ -140,18 +115,53 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 	s.Jobs = make([]JobStatus, len(all))
 	service := serviceOf(s.Replicas)
 	err = f.summaries(ctx, all, func(i int, r protocol.Summary) {
-		s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r, service, now)
+		s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r, service, s.Now)
 	})
 	return s, err
 }
 
-func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, service *heartbeat.Service, now time.Time) JobStatus {
+// present returns a status without its jobs, and the given jobs with those that replicas serve
+// besides.
+func (f *Fleet) present(ctx context.Context, given []*jobs.Job) (s Status, all []asked, err error) {
+	now, since, err := f.store.Time(ctx)
+	if err != nil {
+		return s, nil, err
+	}
+	s = Status{Namespace: f.namespace, Now: now, Since: since}
+	if s.Replicas, err = f.Replicas(ctx); err != nil {
+		return s, nil, err
+	}
+	if s.Silent, err = f.silent(ctx, s.Replicas); err != nil {
+		return s, nil, err
+	}
+	others := map[string]bool{}
+	looked := map[string]bool{}
+	for _, r := range s.Replicas {
+		if r.Set != "" && looked[r.Set] {
+			continue
+		}
+		looked[r.Set] = true
+		for name := range r.Jobs {
+			others[name] = true
+		}
+	}
+	for _, j := range given {
+		all = append(all, asked{j.Name(), j})
+		delete(others, j.Name())
+	}
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		all = append(all, asked{name: name})
+	}
+	return s, all, nil
+}
+
+func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, service *service, now time.Time) JobStatus {
 	r := summary.Record
 	s := JobStatus{
 		Name: name, Given: job != nil, Known: r.Watermark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: pauseOf(r.Paused), Newest: summary.Newest,
 	}
 	list := entries(f.namespace, r)
-	s.Open = list[:len(r.Open):len(r.Open)]
+	s.Open = service.failing.mark(list[:len(r.Open):len(r.Open)], now)
 	for i, e := range list[len(r.Open):] {
 		if e.IsEmpty(job) || e.Ended.Before(now.Add(-f.age)) {
 			continue
@@ -191,14 +201,18 @@ func (s *JobStatus) recorded(r protocol.Record, now time.Time) {
 }
 
 // silent returns the replicas that are gone without having signed off, and whose ids no other has
-// taken since.
+// taken since. When none lives, it keeps the one that lived last.
 func (f *Fleet) silent(ctx context.Context, live []Replica) ([]Replica, error) {
 	former, err := f.FormerReplicas(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, nil
 	}
+	last := ""
+	if len(live) == 0 && len(former) > 0 {
+		last = former[0].Instance
+	}
 	return slices.DeleteFunc(former, func(r Replica) bool {
-		return r.Stopping || r.JobCount < 0 || slices.ContainsFunc(live, func(l Replica) bool { return l.ID == r.ID })
+		return r.Stopping && r.Instance != last || r.JobCount < 0 || slices.ContainsFunc(live, func(l Replica) bool { return l.ID == r.ID })
 	}), err
 }
 

@@ -75,7 +75,8 @@ func (t Triggered) Refusal() string {
 	case protocol.LimitRate:
 		return fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
 	case protocol.LimitKeys:
-		return fmt.Sprintf("the fleet already remembers %d keys of triggers", protocol.MaxKeys)
+		return fmt.Sprintf("the fleet already remembers %d keys, or %d triggers of the last %s",
+			protocol.MaxKeys, protocol.MaxTriggered, protocol.TriggeredFor)
 	case protocol.LimitPayloads:
 		return fmt.Sprintf("the payloads of its open ticks may have %d bytes in all", protocol.MaxPayloads)
 	default:
@@ -129,15 +130,8 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 	}
 	var a protocol.Triggered
 	err = f.whenKnown(ctx, job, func() (err error) {
-		for try := 1; ; try++ {
-			if t.Until, err = f.until(ctx); err == nil {
-				a, err = c.Trigger(ctx, t)
-			}
-			answered := errors.Is(err, ErrClock) || errors.Is(err, protocol.ErrUnknown) || errors.Is(err, protocol.ErrNoTriggers) || errors.Is(err, ErrPayloadDiffers)
-			if err == nil || answered || ctx.Err() != nil || try == triggerTries {
-				return err
-			}
-		}
+		a, err = f.send(ctx, c, t)
+		return err
 	})
 	if errors.Is(err, protocol.ErrNoTriggers) {
 		err = fmt.Errorf("job %q: %w", job, ErrLeaderTask)
@@ -163,6 +157,38 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 	fact.Tick, fact.Key, fact.Payload = answer.Tick, o.Key, len(t.Payload)
 	f.note(ctx, job, fact)
 	return answer, nil
+}
+
+// send sends a trigger, and sends it again when its reply is lost. Whether the tick is open is
+// unknown then, so the trigger keeps its Until: no later does the store remember that it is.
+func (f *Fleet) send(ctx context.Context, c protocol.Controller, t protocol.Trigger) (a protocol.Triggered, err error) {
+	var lost error
+	for try := 1; ; try++ {
+		began := time.Now()
+		if lost == nil {
+			if t.Until, err = f.until(ctx); errors.Is(err, ErrClock) {
+				return a, err
+			}
+		}
+		if !t.Until.IsZero() {
+			a, err = c.Trigger(ctx, t)
+		}
+		switch {
+		case err == nil, errors.Is(err, protocol.ErrUnknown), errors.Is(err, protocol.ErrNoTriggers), errors.Is(err, ErrPayloadDiffers):
+			return a, err
+		case !errors.Is(err, protocol.ErrOutOfBounds):
+			if !t.Until.IsZero() {
+				lost = err
+			}
+		case lost != nil:
+			return a, fmt.Errorf("job %q: it is unknown whether the trigger was accepted, see the job's history: %w", t.Name, lost)
+		case time.Since(began) >= clockLimit: // others were quicker all the time
+			try--
+		}
+		if ctx.Err() != nil || try >= triggerTries {
+			return a, err
+		}
+	}
 }
 
 // The limits of how often Await asks.

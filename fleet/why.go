@@ -100,7 +100,7 @@ func (f *Fleet) evidence(ctx context.Context, name string, q *question) (err err
 
 // explain answers q. It is a pure function.
 func explain(q question) Explanation {
-	r := reasoner{question: q, list: annotate(entries(q.Namespace, q.Record), q.Facts), zone: time.UTC}
+	r := reasoner{question: q, list: failingOf(q.Replicas).mark(annotate(entries(q.Namespace, q.Record), q.Facts), q.Now), zone: time.UTC}
 	if q.Job != nil {
 		r.zone = q.Job.Schedule().Location()
 	}
@@ -195,9 +195,13 @@ func (r *reasoner) noTick() string {
 // leading says which replica runs a leader task.
 func (r *reasoner) leading() string {
 	for _, e := range r.list {
-		if e.State == wire.StateRunning {
+		switch e.State {
+		case wire.StateRunning:
 			return r.Say("It runs on %s since %s: token %d. Its lease lasts another %s unless it is renewed.",
-				e.Replica, r.when(e.Started), e.Token, rough(e.Remaining)) + r.formerLeaders()
+				e.Replica, r.when(e.Started), e.Token, rough(e.Remaining)) + r.failing(e) + r.formerLeaders()
+		case wire.StateRetrying:
+			return r.Say("It leads on %s since %s, and is started again at %s: token %d.",
+				e.Replica, r.when(e.Started), r.when(e.Failing.Next), e.Token) + r.failing(e) + r.formerLeaders()
 		}
 	}
 	switch {

@@ -43,22 +43,22 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 		"succeeded": {
 			tick: "12:00:00", watermark: "12:00:00", settled: []protocol.Settled{s.ran("12:00:00", "12:00:01", "12:00:04", "r2", 1, "succeeded", "")},
 			verdict: "succeeded",
-			text:    "It was won by r2, and ran from 12:00:01 to 12:00:04, which took 3s, and succeeded: attempt 1, token 1795176001000000.",
+			text:    "r2 started it at 12:00:01, and it succeeded after 3s: attempt 1, token 1795176001000000.",
 		},
 		"failed": {
 			tick: "12:00:00", watermark: "12:00:00", settled: []protocol.Settled{s.ran("12:00:00", "12:00:01", "12:00:04", "r2", 3, "failed", "exit status 1")},
 			verdict: "failed",
-			text:    `It was won by r2, and ran from 12:00:01 to 12:00:04, which took 3s, and failed at attempt 3, token 1795176001000000: "exit status 1".`,
+			text:    `r2 started it at 12:00:01, and it failed after 3s: attempt 3, token 1795176001000000: "exit status 1".`,
 		},
 		"triggered": {
 			tick: "12:00:00.123", watermark: "12:00:00", settled: []protocol.Settled{s.ran("12:00:00.123", "12:00:01", "12:00:04", "r2", 1, "succeeded", "")},
-			verdict: "succeeded", text: "It was triggered by hand; by whom is not known. It was won by r2, and ran from 12:00:01",
+			verdict: "succeeded", text: "It was triggered by hand; by whom is not known. r2 started it at 12:00:01",
 		},
 		"failed, with output": {
 			tick: "12:00:00", watermark: "12:00:00",
 			settled: []protocol.Settled{s.ran("12:00:00", "12:00:01", "12:00:04", "r2", 3, "failed", "exit code 1; last output:\none\ntwo\n")},
 			verdict: "failed",
-			text: "It was won by r2, and ran from 12:00:01 to 12:00:04, which took 3s, and failed at attempt 3, token 1795176001000000: " +
+			text: "r2 started it at 12:00:01, and it failed after 3s: attempt 3, token 1795176001000000: " +
 				"\"exit code 1; last output:\".\n    one\n    two",
 		},
 		"waiting where ticks may overlap": {
@@ -110,7 +110,7 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 		"running": {
 			tick: "12:00:00", watermark: "12:00:00", open: []protocol.Open{s.open("12:00:00", "12:00:20", "r1", 2, 14*time.Second)}, now: "12:00:30",
 			verdict: "running",
-			text:    "It was won by r1, and runs since 12:00:20: attempt 2, token 1795176020000000. Its lease lasts another 14s unless it is renewed.",
+			text:    "r1 has run it since 12:00:20: attempt 2, token 1795176020000000. Its lease runs out in 14s unless it is renewed.",
 		},
 		"free": {
 			tick: "12:00:00", watermark: "12:00:00", open: []protocol.Open{s.open("12:00:00", "12:00:20", "r1", 2, 0)}, now: "12:00:30",
@@ -197,7 +197,7 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			settled: []protocol.Settled{
 				s.ran("12:00:00", "12:00:01", "13:00:01", "r1", 1, "replaced", ""), s.ran("13:00:00", "13:00:01", "13:00:02", "r2", 1, "succeeded", ""),
 			},
-			verdict: "replaced", text: "It was won by r1, ran from 12:00:01, and was stopped at 13:00:01 to make room for the newer one of 13:00:00: attempt 1, token 1795176001000000.",
+			verdict: "replaced", text: "r1 ran it from 12:00:01 until it was stopped at 13:00:01 to make room for the newer one of 13:00:00: attempt 1, token 1795176001000000.",
 		},
 		"replaced before it ran": {
 			tick: "12:00:00", watermark: "13:00:00",
@@ -415,6 +415,32 @@ func TestWhyChoosesDueTickElseNewestDecidedOne(t *testing.T) {
 	q.Record.Open = []protocol.Open{{Token: s.ms("13:00:01") * 1000, Attempt: 1, Holder: "r2", Remaining: time.Second}}
 	require.Equal(t, what+"It runs on r2 since 2026-11-20 13:00:01 +0000: token 1795179601000000. "+
 		"Its lease lasts another 1s unless it is renewed.", fleet.Explain(q).String())
+	failing := fleet.FailingRun{
+		Job: "report", Token: s.ms("13:00:01") * 1000, Attempt: 1, Failures: 53, Since: s.at("14:02:00"), Error: "exit code 1", Next: s.at("14:10:03"),
+	}
+	q.Replicas = []fleet.Replica{{ID: "r2", Failing: []fleet.FailingRun{failing}}}
+	require.Equal(t, what+"It leads on r2 since 2026-11-20 13:00:01 +0000, and is started again at 2026-11-20 14:10:03 +0000: token 1795179601000000. "+
+		`The last 53 attempts have failed, the first of them at 2026-11-20 14:02:00 +0000: "exit code 1".`, fleet.Explain(q).String())
+}
+
+func TestWhySaysThatATickWaitsForItsNextAttempt(t *testing.T) {
+	s := story{t}
+	failing := fleet.FailingRun{
+		Job: "report", Token: s.ms("14:00:00") * 1000, Attempt: 1, Failures: 1, Since: s.at("14:00:02"), Error: "exit code 1", Next: s.at("14:00:40"),
+	}
+	q := fleet.Question{
+		Job: job(t, "@hourly"), Now: s.at("14:00:10"), Tick: s.at("14:00:00"), Replicas: []fleet.Replica{{ID: "r2", Failing: []fleet.FailingRun{failing}}},
+		Record: protocol.Record{Name: "report", Watermark: s.ms("14:00:00"), Open: []protocol.Open{
+			{Tick: s.ms("14:00:00"), Token: failing.Token, Attempt: 1, Holder: "r2", Remaining: time.Second},
+		}},
+	}
+	e := fleet.Explain(q)
+	require.Equal(t, wire.StateRetrying, e.Verdict)
+	require.Equal(t, `r2 holds it, and makes attempt 2 at 14:00:40: token 1795183200000000. Attempt 1 failed at 14:00:02: "exit code 1".`, e.Text)
+	q.Now = s.at("14:00:41")
+	e = fleet.Explain(q)
+	require.Equal(t, wire.StateRunning, e.Verdict)
+	require.Contains(t, e.Text, `Attempt 1 failed at 14:00:02: "exit code 1".`)
 }
 
 func TestWhyShowsTimesInTheJobsZone(t *testing.T) {
@@ -425,6 +451,6 @@ func TestWhyShowsTimesInTheJobsZone(t *testing.T) {
 			s.ran("17:00:00", "17:00:01", "17:00:04", "r2", 1, "succeeded", ""),
 		}},
 	})
-	require.Equal(t, "report, tick of 2026-11-21 02:00:00 +0900, succeeded: It was won by r2, and ran from 02:00:01 to 02:00:04, "+
-		"which took 3s, and succeeded: attempt 1, token 1795194001000000.", e.String())
+	require.Equal(t, "report, tick of 2026-11-21 02:00:00 +0900, succeeded: r2 started it at 02:00:01, and it succeeded after 3s: "+
+		"attempt 1, token 1795194001000000.", e.String())
 }

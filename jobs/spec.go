@@ -199,6 +199,9 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	if !naming.Valid(s.Name) {
 		fault("name", s.Name, naming.Rule)
 	}
+	if naming.Reserved(s.Name) {
+		fault("name", s.Name, naming.ReservedRule)
+	}
 	zone, zoneErr := time.LoadLocation(s.Timezone)
 	if zoneErr != nil || strings.EqualFold(s.Timezone, "local") {
 		fault("timezone", s.Timezone, "must be a name of the IANA time zone database, such as Europe/Berlin")

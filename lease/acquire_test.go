@@ -185,6 +185,6 @@ func TestGrantWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		l := acquire(t, k, c)
 		require.Equal(t, 1, l.Attempt())
-		require.Equal(t, time.Now().Add(14*time.Second-lease.Margin(15*time.Second)), l.Deadline(), "of what is left")
+		require.Equal(t, time.Now().Add(15*time.Second-lease.Margin(15*time.Second)), l.Deadline(), "it begins again")
 	})
 }

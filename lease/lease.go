@@ -237,7 +237,13 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) er
 		// A try of its own limit: one that hangs would hold the lease for ever, since it is renewed
 		// meanwhile.
 		limit := newLimited(ctx, time.Second<<min(try, 5))
+		if try > 0 { // a first one hangs for a second at most
+			l.renewer.trying(limit, true)
+		}
 		err := verb(limit)
+		if try > 0 {
+			l.renewer.trying(limit, false)
+		}
 		limit.stop()
 		switch {
 		case err == nil || errors.Is(err, ErrFenced):

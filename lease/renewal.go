@@ -351,11 +351,29 @@ func (k *Renewer) check(l *Lease) {
 	}
 }
 
-// Check renews all leases soon instead of in their time, for a holder that learned that the store
-// may have lost them.
+// trying notes that a try to settle or to release is under way, or is not any more.
+func (k *Renewer) trying(limit *limited, is bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !is {
+		delete(k.tries, limit)
+		return
+	}
+	if k.tries == nil {
+		k.tries = make(map[*limited]struct{})
+	}
+	k.tries[limit] = struct{}{}
+}
+
+// Check renews all leases soon instead of in their time, and ends calls of Settle and Release that
+// hang for another try. It is for a holder that learned that the store may have lost them, or
+// answers again.
 func (k *Renewer) Check() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	for limit := range k.tries {
+		limit.cut()
+	}
 	t := steady.Now()
 	for _, l := range k.leases {
 		l.renewAt = min(l.renewAt, t)

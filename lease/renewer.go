@@ -21,13 +21,14 @@ type Renewer struct {
 	observe func(Renewal)
 
 	mu      sync.Mutex
-	leases  leaseHeap      // by when the renewer has to do something about them
-	timer   *time.Timer    // calls look; made at the first need, in whose goroutine's synctest bubble it then belongs
-	wakes   steady.Instant // when the timer fires; never when it is stopped
-	looks   int            // calls of look that are under way or that the timer will make
-	sending int            // renewals under way
-	closing int            // calls of Close
-	changed *sync.Cond     // looks or closing has become 0
+	leases  leaseHeap             // by when the renewer has to do something about them
+	timer   *time.Timer           // calls look; made at the first need, in whose goroutine's synctest bubble it then belongs
+	wakes   steady.Instant        // when the timer fires; never when it is stopped
+	looks   int                   // calls of look that are under way or that the timer will make
+	sending int                   // renewals under way
+	closing int                   // calls of Close
+	tries   map[*limited]struct{} // to settle or to release, after a first that failed
+	changed *sync.Cond            // looks or closing has become 0
 	sends   context.Context
 	abort   context.CancelFunc // ends sends; nil when it is not made
 }

@@ -46,6 +46,12 @@ func (c *limited) current() context.Context {
 	}
 }
 
+// cut ends c now, for those that wait for it.
+func (c *limited) cut() {
+	c.timed()
+	c.stop()
+}
+
 // stop ends c. A later look may find it alive if nobody has waited for it before.
 func (c *limited) stop() {
 	c.mu.Lock()

@@ -17,9 +17,10 @@
 // # Faults
 //
 //   - A store that does not answer, or is out of memory, is an error: see [WithFailOpen].
-//   - A request whose reply was lost is sent again, and takes its units once. When the store does
-//     not answer for longer, it is unknown whether they were taken: asking again may take them
-//     twice. More than the limit is never allowed.
+//   - A request whose reply was lost is sent again, up to three times within 10 s, and takes its
+//     units once, whatever others take meanwhile. After that it is unknown whether they were taken:
+//     calling again may take them twice. More than the limit is never allowed.
+//   - When many processes want one name, each tries until the context ends. That is no error.
 //   - A store that has lost its memory, or went back to a snapshot, gets back what a process that
 //     asks knows. What none knows is free to be taken again.
 //   - When the store's clock is set back, all of a bucket counts as used, and a window lasts up to
@@ -64,7 +65,7 @@ type Option func(*Limiter)
 // 1,000,000,000, and at most what comes in 365 days. The default is count.
 func WithBurst(n int) Option { return func(l *Limiter) { l.limit.Burst, l.burst = n, true } }
 
-// WithFailOpen allows what the store does not answer, and says so in [Decision].Unchecked: for a
+// WithFailOpen allows what the store does not answer, not what waits for others, and says so in [Decision].Unchecked: for a
 // limit that had better be exceeded than stop what it limits.
 func WithFailOpen() Option { return func(l *Limiter) { l.open = true } }
 

@@ -88,7 +88,7 @@ type attempt struct {
 func (l simple) acquire(ctx context.Context, limit time.Duration, how func(attempt) (*Hold, error)) (*Hold, error) {
 	began := time.Now()
 	h, err := l.start(ctx, limit, began, how)
-	if errors.Is(err, lease.ErrHeld) && l.locks.holdsAll(l.claim) {
+	if errors.Is(err, lease.ErrHeld) && l.claim.Limit == 1 && !l.claim.Notify && l.locks.holdsMutex(l.claim.Name) {
 		err = fmt.Errorf("%w; this process itself holds it: see lock.Reentrant", err)
 	}
 	if err != nil && l.locks.observe != nil {
@@ -105,6 +105,9 @@ func (l simple) start(ctx context.Context, limit time.Duration, began time.Time,
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
+	}
+	if l.waitsForItself(ctx) {
+		return nil, protocol.Permanent(fmt.Errorf("lock: %q: the context is that of a hold of this lock, for whose end it would wait: release that first", c.Name))
 	}
 	if !l.locks.begin() {
 		return nil, ErrClosed
@@ -140,17 +143,19 @@ func (l simple) check(c protocol.LockClaim) error {
 func (l simple) try(t attempt) (*Hold, error) {
 	s := l.locks
 	sent := steady.Now()
-	a, err := s.claim(t.ctx, t.claim)
+	a, err, answered := s.ask(t)
 	switch {
-	case err == nil && a.Status == protocol.Granted:
+	case !answered:
+		return nil, err
+	case err != nil:
+		t.claim.Pending = true
+		s.abandon(t.claim)
+		return nil, err
+	case a.Status == protocol.Granted:
 		return s.keep(t, a, sent)
-	case err == nil:
+	default:
 		return nil, &lease.HeldError{Name: t.claim.Name, Holder: a.Holder, Remaining: a.Remaining}
-	case t.ctx.Err() != nil && t.parent.Err() == nil:
-		err = ErrClosed
 	}
-	s.abandon(t.claim)
-	return nil, err
 }
 
 // wait claims until the lock is granted or t is given up. With a queue, it enters it at once.
@@ -174,8 +179,13 @@ func (l simple) wait(t attempt) (*Hold, error) {
 	var last protocol.LockAnswer
 	for asked, failures := 0, 0; ; asked++ {
 		sent := steady.Now()
-		a, err := s.claim(t.ctx, t.claim)
-		if err == nil && a.Status == protocol.Granted {
+		a, err, answered := s.ask(t)
+		switch {
+		case !answered:
+			return nil, t.gaveUp(last, err)
+		case err != nil:
+			t.claim.Pending = true
+		case a.Status == protocol.Granted:
 			return s.keep(t, a, sent)
 		}
 		if errors.Is(err, protocol.ErrPermanent) {
@@ -257,8 +267,6 @@ func (l simple) pause(a protocol.LockAnswer, asked int) time.Duration {
 	}
 	return pause
 }
-
-// jittered returns d give or take a fifth, so that waiters do not claim in step.
 
 // jittered returns d give or take a fifth, so that waiters do not claim in step.
 func jittered(d time.Duration) time.Duration { return d - d/5 + rand.N(d/5*2+1) }

@@ -229,7 +229,7 @@ func ExampleLocks_Striped() {
 	fmt.Println(hold.Name())
 	fmt.Println(hold.Release(ctx))
 	// Output:
-	// user.6
+	// user.48
 	// <nil>
 }
 

@@ -48,6 +48,44 @@ func (h *Hold) Release(ctx context.Context) error {
 	return h.err
 }
 
+// heldKey is the context key of what is held of a lock under a context.
+type heldKey struct {
+	locks *Locks
+	name  string
+}
+
+// heldPermits are the permits of a hold, and of those under whose context it was acquired.
+type heldPermits struct {
+	hold    *Hold
+	permits int
+	outer   *heldPermits
+}
+
+// waitsForItself reports whether the claim cannot be granted before a hold ends whose end also ends
+// the claim's context.
+func (l simple) waitsForItself(ctx context.Context) bool {
+	needed := l.claim.Permits
+	held, _ := ctx.Value(heldKey{l.locks, l.claim.Name}).(*heldPermits)
+	for ; held != nil; held = held.outer {
+		if held.hold.lease.Context().Err() == nil {
+			needed += held.permits
+		}
+	}
+	return needed > l.claim.Limit
+}
+
+// holdsMutex reports whether this process holds the mutex of that name.
+func (s *Locks) holdsMutex(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.holds {
+		if h.Name() == name && h.Valid() {
+			return true
+		}
+	}
+	return false
+}
+
 // releaseGrace is how long a release is tried after its context has ended.
 const releaseGrace = time.Second
 
@@ -61,7 +99,10 @@ func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent steady.Instant) (*Ho
 		return nil, ErrClosed
 	}
 	l := s.renewer.KeepLock(t.parent, c, a, t.maxHold, sent)
-	h := &Hold{lease: l, ctx: l.Context()}
+	h := &Hold{lease: l}
+	key := heldKey{s, c.Name}
+	outer, _ := t.parent.Value(key).(*heldPermits)
+	h.ctx = context.WithValue(l.Context(), key, &heldPermits{h, c.Permits, outer})
 	s.holds[c.Request] = h
 	s.listenLocked() // for the notification of a revoked grant
 	s.mu.Unlock()

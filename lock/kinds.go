@@ -9,11 +9,14 @@ import (
 
 // Mutex has one holder at a time. It is safe for concurrent use, and holds of one process exclude
 // each other.
-type Mutex struct{ simple }
+type Mutex struct {
+	simple
+	stripe bool // of a Striped
+}
 
 // Mutex returns the mutex of that name. Acquire returns the faults of the name and the options.
 func (s *Locks) Mutex(name string, opts ...Option) *Mutex {
-	return &Mutex{s.simple(name, 1, 1, settingsOf(protocol.OrderAny, opts))}
+	return &Mutex{simple: s.simple(name, 1, 1, settingsOf(protocol.OrderAny, opts))}
 }
 
 // Semaphore has as many holders at a time as permits, each with a lease of its own. It is safe for
@@ -62,15 +65,26 @@ func (s *Locks) Striped(name string, n int, opts ...Option) *Striped {
 	l := &Striped{stripes: make([]*Mutex, max(n, 1))}
 	for i := range l.stripes {
 		l.stripes[i] = s.Mutex(name+"."+strconv.Itoa(i), opts...)
+		l.stripes[i].stripe = true
 	}
 	return l
 }
 
-// For returns the mutex of a key, by its 64-bit FNV-1a hash.
+// For returns the mutex of a key, by its 64-bit FNV-1a hash, mixed as by MurmurHash3.
 func (l *Striped) For(key string) *Mutex {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key))
-	return l.stripes[h.Sum64()%uint64(len(l.stripes))]
+	return l.stripes[mixed(h.Sum64())%uint64(len(l.stripes))]
+}
+
+// mixed has every bit of h decide about every bit of the result: FNV-1a alone gives keys that say a
+// thing twice few remainders.
+func mixed(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
 }
 
 var _ = []Lock{(*Mutex)(nil), (*Semaphore)(nil), (*Reentrant)(nil), simple{}}

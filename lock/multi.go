@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/lease"
 )
@@ -17,16 +18,32 @@ import (
 //
 // Acquire waits until all locks are granted. The error is that of the lock that was not granted:
 // see [Lock].
-type Multi struct{ locks []Lock }
+type Multi struct {
+	locks []Lock
+	index []int // of each lock that was given, in locks
+}
 
 // Multi returns the lock of all these locks. The shortest of their wait timeouts limits how long
-// Acquire waits for all of them.
+// Acquire waits for all of them. Keys of one [Striped] that share a stripe share a hold.
 func (s *Locks) Multi(locks ...Lock) *Multi {
-	m := &Multi{slices.Clone(locks)}
-	for i, l := range m.locks {
-		if l, ok := l.(partial); ok {
-			m.locks[i] = l.byArrival()
+	m := &Multi{}
+	stripes := make(map[*Mutex]int)
+	for _, l := range locks {
+		stripe, ok := l.(*Mutex)
+		ok = ok && stripe != nil && stripe.stripe
+		if i, shared := stripes[stripe]; ok && shared {
+			m.index = append(m.index, i)
+			continue
 		}
+		if ok {
+			stripes[stripe] = len(m.locks)
+		}
+		m.index = append(m.index, len(m.locks))
+		if l, ok := l.(partial); ok && !protocol.IsNil(l) {
+			m.locks = append(m.locks, l.byArrival())
+			continue
+		}
+		m.locks = append(m.locks, l)
 	}
 	return m
 }
@@ -77,12 +94,15 @@ func (h *MultiHold) Release(ctx context.Context) error {
 
 func (l *Multi) check() error {
 	if len(l.locks) == 0 {
-		return errors.New("lock: several at once: there must be at least one")
+		return protocol.Permanent(errors.New("lock: several at once: there must be at least one"))
 	}
 	seen := make(map[string]bool)
-	for _, m := range l.locks {
+	for i, m := range l.locks {
+		if protocol.IsNil(m) {
+			return protocol.Permanent(fmt.Errorf("lock: several at once: locks[%d]: nil must be a lock", slices.Index(l.index, i)))
+		}
 		if seen[m.Name()] {
-			return fmt.Errorf("lock: several at once: %q is there twice and would wait for itself", m.Name())
+			return protocol.Permanent(fmt.Errorf("lock: several at once: %q is there twice and would wait for itself", m.Name()))
 		}
 		seen[m.Name()] = true
 	}
@@ -149,7 +169,10 @@ func (l *Multi) tryOthers(ctx context.Context, holds []*Hold) (failed int, err e
 }
 
 func (l *Multi) held(ctx context.Context, holds []*Hold) *MultiHold {
-	h := &MultiHold{holds: holds}
+	h := &MultiHold{holds: make([]*Hold, len(l.index))}
+	for i, n := range l.index {
+		h.holds[i] = holds[n]
+	}
 	h.ctx, h.cancel = context.WithCancelCause(holdsContext{ctx, holds})
 	for _, one := range holds {
 		h.stops = append(h.stops, context.AfterFunc(one.ctx, func() { h.cancel(context.Cause(one.ctx)) }))
@@ -165,7 +188,8 @@ type holdsContext struct {
 
 // Value implements [context.Context].
 func (c holdsContext) Value(key any) any {
-	if _, ok := key.(contextKey); ok {
+	switch key.(type) {
+	case contextKey, heldKey:
 		for _, h := range c.holds {
 			if v := h.ctx.Value(key); v != nil {
 				return v

@@ -142,9 +142,12 @@ func TestWhatIsWrongWithSeveralLocksIsSaid(t *testing.T) {
 		"at least one":       p.Multi(),
 		`"a" is there twice`: p.Multi(p.Mutex("a"), p.Mutex("b"), p.Mutex("a")),
 		`name: "/"`:          p.Multi(p.Mutex("a"), p.Mutex("/")),
+		`locks[1]: nil must`: p.Multi(p.Mutex("a"), nil),
+		`locks[0]: nil must`: p.Multi((*lock.Mutex)(nil), p.Mutex("a")),
 	} {
 		_, err := m.Acquire(t.Context())
 		require.ErrorContains(t, err, want)
+		require.ErrorIs(t, err, lease.ErrPermanent)
 		_, err = m.TryAcquire(t.Context())
 		require.ErrorContains(t, err, want)
 	}

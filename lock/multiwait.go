@@ -123,5 +123,5 @@ func (l *Reentrant) waitLimit() time.Duration { return l.mutex.waitLimit() }
 func (l *Reentrant) withWaitLimit(d time.Duration) partial { return l.with(l.mutex.withWaitLimit(d)) }
 
 func (l *Reentrant) with(mutex partial) *Reentrant {
-	return &Reentrant{&Mutex{mutex.(simple)}, l.key}
+	return &Reentrant{&Mutex{simple: mutex.(simple)}, l.key}
 }

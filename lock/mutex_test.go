@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -292,4 +293,15 @@ func TestDefaultHolderIsAReadableName(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(v.Holds[0].Holder, "p"), v.Holds[0].Holder)
 	release(t, h)
+}
+
+func TestLongestMaxHoldIsNoLimit(t *testing.T) {
+	bubble(t, func(t *testing.T, store *memlease.Store) {
+		p := start(t, store, "p")
+		h := acquire(t, p.Mutex("stock", lock.WithMaxHold(math.MaxInt64)))
+		require.True(t, h.Valid())
+		time.Sleep(time.Hour)
+		require.True(t, h.Valid())
+		release(t, h)
+	})
 }

@@ -67,15 +67,3 @@ func alphanumeric(c byte) bool {
 }
 
 func plain(c byte) bool { return alphanumeric(c) || c == '-' }
-
-// holdsAll reports whether one hold of these Locks has all permits of the lock that c claims.
-func (s *Locks) holdsAll(c protocol.LockClaim) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, h := range s.holds {
-		if h.Name() == c.Name && c.Permits == c.Limit && h.Valid() {
-			return true
-		}
-	}
-	return false
-}

@@ -164,3 +164,42 @@ func TestAWriterThatGivesUpLetsReadersThrough(t *testing.T) {
 		requireFree(t, store, "book")
 	})
 }
+
+// A claim that waits for the end of the hold from which its context is does not begin to wait: it
+// would stop all newcomers.
+func TestReaderThatWantsToWriteIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, store *memlease.Store) {
+		p, q := start(t, store, "p"), start(t, store, "q")
+		rw := p.ReadWrite("catalogue")
+		r := acquire(t, rw.Reader())
+		inner, err := rw.Reader().Acquire(r.Context())
+		require.NoError(t, err)
+		for _, how := range []func(context.Context) (*lock.Hold, error){rw.Writer().Acquire, rw.Writer().TryAcquire} {
+			_, err = how(inner.Context())
+			require.ErrorIs(t, err, lease.ErrPermanent)
+			require.ErrorContains(t, err, `"catalogue": the context is that of a hold of this lock`)
+		}
+		release(t, acquire(t, q.ReadWrite("catalogue").Reader()))
+		release(t, inner)
+		_, err = p.Multi(p.Mutex("other"), rw.Writer()).Acquire(r.Context())
+		require.ErrorIs(t, err, lease.ErrPermanent)
+		writes := begin(t.Context(), rw.Writer()) // another caller of this process
+		writes.waits(t)
+		release(t, r)
+		release(t, writes.granted(t))
+
+		// Holds under each other's contexts count together.
+		s := p.Semaphore("calls", 10)
+		six, err := s.Take(6).Acquire(t.Context())
+		require.NoError(t, err)
+		three, err := s.Take(3).Acquire(six.Context())
+		require.NoError(t, err)
+		_, err = s.Take(2).Acquire(three.Context())
+		require.ErrorIs(t, err, lease.ErrPermanent)
+		one, err := s.Take(1).Acquire(three.Context())
+		require.NoError(t, err)
+		for _, h := range []*lock.Hold{one, three, six} {
+			release(t, h)
+		}
+	})
+}

@@ -158,9 +158,11 @@ func TestRedisServesTenThousandWaitersOfAProcess(t *testing.T) {
 			granted <- err
 		}()
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() >= before+waiters }, 20*time.Second, time.Millisecond)
-	lines(t, p, "stock", 1)
-	require.Less(t, runtime.NumGoroutine(), before+waiters+200)
+	require.Eventually(t, func() bool {
+		v, err := p.Inspect(t.Context(), "stock")
+		n := runtime.NumGoroutine() - before
+		return err == nil && v.Waiters == 1 && n >= waiters && n < waiters+200
+	}, 20*time.Second, time.Millisecond, "only the callers wait")
 	client := srv.Client(t)
 	require.Eventually(t, func() bool {
 		info, err := client.PubSubNumSub(t.Context(), "solotick:default:line").Result()

@@ -9,9 +9,9 @@ import (
 
 // Reentrant is a mutex that its holder can acquire again, with the context of the hold or one
 // derived from it. All such holds are one lease with one token. This process counts them, without
-// round trips, and releases the lock with the last of them. Until then their contexts continue,
-// unless the lock is lost. Goroutines that share such a context share the lock. It is safe for
-// concurrent use.
+// round trips, and releases the lock with the last of them. The context of a hold continues until
+// it and all holds made from it are released, unless the lock is lost. Goroutines that share such a
+// context share the lock. It is safe for concurrent use.
 type Reentrant struct {
 	mutex *Mutex
 	key   contextKey
@@ -29,14 +29,18 @@ type contextKey struct {
 	name  string
 }
 
-// ownership is the state that the holds of one lease share. Contexts carry it.
+// ownership is the state that the holds of one lease share.
 type ownership struct {
 	outer *Hold
+	mu    sync.Mutex // guards the scopes
+}
 
-	mu       sync.Mutex
-	count    int                  // of unreleased holds; 0 when the lock is released
-	outerIn  bool                 // the first hold is not released
-	detached []context.CancelFunc // for contexts of released inner holds, which other holds may derive from
+// scope is what a context of a hold carries. It is of use to the holds that were made from it.
+type scope struct {
+	*ownership
+	outside *scope             // nil of the first hold
+	holds   int                // that are not released, of this scope, and scopes right inside it with any; 0 when it has ended
+	end     context.CancelFunc // of its context; nil of the first hold
 }
 
 // Name implements [Lock].
@@ -54,26 +58,26 @@ func (l *Reentrant) TryAcquire(ctx context.Context) (*Hold, error) {
 }
 
 func (l *Reentrant) acquire(ctx context.Context, acquire func(context.Context) (*Hold, error)) (*Hold, error) {
-	if o, ok := ctx.Value(l.key).(*ownership); ok {
-		return o.enter(ctx)
+	if o, ok := ctx.Value(l.key).(*scope); ok {
+		return o.enter(ctx, l.key)
 	}
 	h, err := acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o := &ownership{outer: h, count: 1, outerIn: true}
-	return &Hold{
-		lease: h.lease, ctx: context.WithValue(h.ctx, l.key, o),
-		release: func(ctx context.Context) error { return o.leave(ctx, true, nil) },
-	}, nil
+	o := &scope{ownership: &ownership{outer: h}, holds: 1}
+	return &Hold{lease: h.lease, ctx: context.WithValue(h.ctx, l.key, o), release: o.leave}, nil
 }
 
 // enter makes an inner hold.
-func (o *ownership) enter(ctx context.Context) (*Hold, error) {
+func (o *scope) enter(ctx context.Context, key contextKey) (*Hold, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for o.holds == 0 && o.outside != nil { // its hold is released, and the lock may be held further out
+		o = o.outside
+	}
 	switch {
-	case o.count == 0:
+	case o.holds == 0:
 		return nil, ErrOver
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -83,35 +87,29 @@ func (o *ownership) enter(ctx context.Context) (*Hold, error) {
 		}
 		return nil, lease.ErrLost // its context is about to end
 	}
-	o.count++
-	h := &Hold{lease: o.outer.lease, ctx: ctx}
-	var detach context.CancelFunc
-	if ctx.Done() != o.outer.ctx.Done() { // even a context.WithoutCancel must end with the lock
-		inner, cancel := context.WithCancelCause(ctx)
-		stop := context.AfterFunc(o.outer.ctx, func() { cancel(context.Cause(o.outer.ctx)) })
-		h.ctx, detach = inner, func() { stop(); cancel(lease.ErrReleased) }
+	o.holds++
+	if ctx.Done() == o.outer.ctx.Done() {
+		return &Hold{lease: o.outer.lease, ctx: ctx, release: o.leave}, nil
 	}
-	h.release = func(ctx context.Context) error { return o.leave(ctx, false, detach) }
-	return h, nil
+	inner, cancel := context.WithCancelCause(ctx) // even a context.WithoutCancel must end with the lock
+	stop := context.AfterFunc(o.outer.ctx, func() { cancel(context.Cause(o.outer.ctx)) })
+	in := &scope{ownership: o.ownership, outside: o, holds: 1, end: func() { stop(); cancel(lease.ErrReleased) }}
+	return &Hold{lease: o.outer.lease, ctx: context.WithValue(inner, key, in), release: in.leave}, nil
 }
 
-// leave releases the lock with the last hold. The contexts of inner holds end when only the first
-// hold is left, because its context does not derive from them.
-func (o *ownership) leave(ctx context.Context, outer bool, detach context.CancelFunc) error {
+// leave releases a hold of the scope, and the lock with the last of all. A context ends with the
+// last hold that was made from it.
+func (o *scope) leave(ctx context.Context) error {
 	o.mu.Lock()
-	o.count--
-	o.outerIn = o.outerIn && !outer
-	if detach != nil {
-		o.detached = append(o.detached, detach)
-	}
-	last := o.count == 0
 	var over []context.CancelFunc
-	if last || o.count == 1 && o.outerIn {
-		over, o.detached = o.detached, nil
+	for o.holds--; o.holds == 0 && o.outside != nil; o.holds-- {
+		over = append(over, o.end)
+		o = o.outside
 	}
+	last := o.holds == 0
 	o.mu.Unlock()
-	for _, f := range over {
-		f()
+	for _, end := range over {
+		end()
 	}
 	if !last {
 		return nil

@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,57 @@ func TestInnerAcquireThatIsGivenUpHoldsNothing(t *testing.T) {
 		_, err := l.Acquire(ctx)
 		require.ErrorIs(t, err, context.Canceled)
 		release(t, outer)
+		requireFree(t, store, "stock")
+	})
+}
+
+// Released holds cost nothing while others of the same lease come and go.
+func TestReleasedInnerHoldsTakeNoMemory(t *testing.T) {
+	store := new(memlease.Store)
+	locks := lock.New(store)
+	defer locks.Close()
+	l := locks.Reentrant("stock")
+	outer := acquire(t, l)
+	enter := func() *lock.Hold {
+		h, err := l.Acquire(context.WithoutCancel(outer.Context()))
+		require.NoError(t, err)
+		return h
+	}
+	const pairs = 20_000
+	inUse := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, one := inUse(), enter()
+	for range pairs { // never only one
+		other := enter()
+		release(t, one)
+		require.Error(t, one.Context().Err())
+		one = other
+	}
+	require.Less(t, inUse(), before+pairs*100)
+	release(t, one)
+	release(t, outer)
+	requireFree(t, store, "stock")
+}
+
+// The context of a hold continues while another that was made from it is held.
+func TestInnerContextLastsWithWhatIsInside(t *testing.T) {
+	bubble(t, func(t *testing.T, store *memlease.Store) {
+		p := start(t, store, "p")
+		l := p.Reentrant("stock")
+		outer := acquire(t, l)
+		detached, err := l.Acquire(context.WithoutCancel(outer.Context()))
+		require.NoError(t, err)
+		inside, err := l.Acquire(context.WithoutCancel(detached.Context()))
+		require.NoError(t, err)
+		release(t, detached)
+		release(t, outer)
+		require.NoError(t, detached.Context().Err())
+		release(t, inside)
+		require.ErrorIs(t, context.Cause(detached.Context()), lease.ErrReleased)
 		requireFree(t, store, "stock")
 	})
 }

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/solotick/solotick/scheduler"
@@ -21,7 +23,7 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 		c.Describe(descs)
 	}
 	for _, d := range []*prometheus.Desc{
-		m.nextTick, m.overdue, m.leader, m.held, m.clockOffset, m.replicas, m.jobsUnserved, m.jobsDiffering, m.reloadGood, m.reloadTime,
+		m.nextTick, m.overdue, m.lastSuccess, m.lastFailure, m.failing, m.leader, m.held, m.clockOffset, m.replicas, m.jobsUnserved, m.jobsDiffering, m.reloadGood, m.reloadTime,
 		m.maxRuns, m.capacityUsed, m.capacityWaiting,
 	} {
 		descs <- d
@@ -62,15 +64,23 @@ func (m *Metrics) Collect(series chan<- prometheus.Metric) {
 	gauge(m.maxRuns, float64(load.MaxRuns))
 	gauge(m.capacityUsed, float64(load.Used))
 	gauge(m.capacityWaiting, float64(load.Waiting))
+	timestamp := func(desc *prometheus.Desc, at time.Time, job string) {
+		if !at.IsZero() {
+			gauge(desc, seconds(at), job)
+		}
+	}
 	for _, job := range source.Jobs() {
+		if !job.FailingSince.IsZero() {
+			gauge(m.failing, m.fleetTime().Sub(job.FailingSince).Seconds(), job.Name)
+		}
 		if job.Leader {
 			gauge(m.leader, oneIf(job.Leads), job.Name)
 			continue
 		}
 		gauge(m.overdue, job.Overdue.Seconds(), job.Name)
-		if !job.Next.IsZero() {
-			gauge(m.nextTick, seconds(job.Next), job.Name)
-		}
+		timestamp(m.nextTick, job.Next, job.Name)
+		timestamp(m.lastSuccess, job.LastSuccess, job.Name)
+		timestamp(m.lastFailure, job.LastFailure, job.Name)
 	}
 }
 

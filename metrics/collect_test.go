@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,7 +19,7 @@ import (
 func exercised() *metrics.Metrics {
 	m := metrics.New(metrics.WithVersion("v1.2.3"))
 	m.Watch(&fleet{jobs: []scheduler.JobStatus{
-		{Name: "a", Next: tick.Add(1500 * time.Millisecond)}, {Name: "b"}, {Name: "c", Leader: true, Leads: true},
+		{Name: "a", Next: tick.Add(1500 * time.Millisecond), LastSuccess: tick, LastFailure: tick, FailingSince: tick}, {Name: "b"}, {Name: "c", Leader: true, Leads: true},
 	}, held: 2})
 	m.CountRedisCommands(3)
 	m.CountReload(true, nil)
@@ -35,13 +36,14 @@ func TestTheSeriesAreThoseThatArePromised(t *testing.T) {
 	require.NoError(t, err)
 
 	promised := map[string]string{ // name: labels
-		"ticks_total": "job outcome", "misfires_total": "reason", "max_runs": "", "capacity_reached": "", "store_overloaded": "", "capacity_used": "", "capacity_waiting_jobs": "", "claims_total": "job result", "run_duration_seconds": "job", "tick_lag_seconds": "job",
+		"ticks_total": "job outcome", "misfires_total": "reason", "max_runs": "", "capacity_reached": "", "store_overloaded": "", "capacity_used": "", "capacity_waiting_jobs": "", "claims_total": "job result", "run_duration_seconds": "", "tick_lag_seconds": "",
 		"runs_in_progress": "job", "run_retries_total": "job", "takeovers_total": "job",
 		"leases_held": "", "lease_margin_seconds": "", "job_overdue_seconds": "job", "lease_wait_seconds": "", "lease_hold_seconds": "",
 		"lease_renewals_total": "result", "leases_lost_total": "reason",
 		"redis_commands_total": "", "replica_processes": "", "store_up": "", "store_forgotten_total": "", "records_behind_total": "", "records_unreadable_total": "", "events_dropped_total": "", "clock_steps_total": "", "clock_trusted": "", "clock_offset_seconds": "",
-		"next_tick_timestamp_seconds": "job", "last_success_timestamp_seconds": "job",
-		"leader": "job", "replicas": "", "jobs_unserved": "", "jobs_differing": "",
+		"next_tick_timestamp_seconds": "job", "last_success_timestamp_seconds": "job", "last_failure_timestamp_seconds": "job",
+		"run_failing_seconds": "job",
+		"leader":              "job", "replicas": "", "jobs_unserved": "", "jobs_differing": "",
 		"config_reloads_total": "result", "config_last_reload_successful": "", "config_last_reload_timestamp_seconds": "",
 		"build_info": "version",
 	}
@@ -67,7 +69,7 @@ func TestNamesAndHelpAreAsPrometheusAdvises(t *testing.T) {
 }
 
 func TestSeriesOfWatchedJobsBeginAtZero(t *testing.T) {
-	m := metrics.New()
+	m := metrics.New(metrics.WithJobHistograms())
 	m.Watch(&fleet{jobs: []scheduler.JobStatus{{Name: "a"}}})
 	requireSeries(t, m, `
 # HELP solotick_claims_total Answers to this replica's claims, by result.
@@ -122,7 +124,7 @@ func TestUnknownValuesHaveNoSeries(t *testing.T) {
 	require.NotContains(t, gathered(t, m), "leases_held")
 	m.Watch(&fleet{jobs: []scheduler.JobStatus{{Name: "a"}}})
 	text := gathered(t, m)
-	for _, name := range []string{"next_tick_timestamp", "last_success_timestamp", "clock_offset", "build_info"} {
+	for _, name := range []string{"next_tick_timestamp", "last_success_timestamp", "last_failure_timestamp", "run_failing", "clock_offset", "build_info"} {
 		require.NotContains(t, text, name)
 	}
 }
@@ -150,6 +152,29 @@ func TestJobsSayHowLongTheyAreOverdue(t *testing.T) {
 solotick_job_overdue_seconds{job="late"} 1.5
 solotick_job_overdue_seconds{job="punctual"} 0
 `, "solotick_job_overdue_seconds")
+}
+
+func TestJobsSayHowTheirLastRunsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New()
+		m.Observe(scheduler.ClockSampled{Offset: 2500 * time.Millisecond})
+		m.Watch(&fleet{jobs: []scheduler.JobStatus{
+			{Name: "a", LastSuccess: time.Now(), LastFailure: time.Now().Add(time.Second), FailingSince: time.Now()},
+			{Name: "task", Leader: true, FailingSince: time.Now().Add(-time.Minute)},
+		}})
+		requireSeries(t, m, `
+# HELP solotick_last_failure_timestamp_seconds When a tick of the job last failed, as far as this replica knows, in Unix time.
+# TYPE solotick_last_failure_timestamp_seconds gauge
+solotick_last_failure_timestamp_seconds{job="a"} 9.46684801e+08
+# HELP solotick_last_success_timestamp_seconds When a tick of the job last succeeded, as far as this replica knows, in Unix time.
+# TYPE solotick_last_success_timestamp_seconds gauge
+solotick_last_success_timestamp_seconds{job="a"} 9.466848e+08
+# HELP solotick_run_failing_seconds Time since when the attempts of a run by this replica have failed, two or more in a row.
+# TYPE solotick_run_failing_seconds gauge
+solotick_run_failing_seconds{job="a"} 2.5
+solotick_run_failing_seconds{job="task"} 62.5
+`, "solotick_last_failure_timestamp_seconds", "solotick_last_success_timestamp_seconds", "solotick_run_failing_seconds")
+	})
 }
 
 func value(t *testing.T, m *metrics.Metrics, name string) float64 {

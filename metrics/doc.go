@@ -18,7 +18,8 @@
 // # Series
 //
 // All names begin with solotick_. Those of the jobs that are watched start at 0, so that the first
-// increase is seen. A time that is not known yet has no series. Those of a job that was removed go
+// increase is seen. Of more than 1000 jobs only ticks_total of succeeded and failed does, and the
+// others start when something happens: a scrape of 10,000 jobs has 5 MB at most. A time that is not known yet has no series. Those of a job that was removed go
 // ten minutes after its last run has ended, so that a scrape sees how it ended. The series of its
 // last success goes at once.
 //
@@ -26,8 +27,8 @@
 //	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost, replaced, cancelled
 //	misfires_total{reason}             counter    ticks that it settled as missed, by the reasons of docs/policies.md
 //	claims_total{job,result}           counter    answers to its claims, such as granted, held or decided
-//	run_duration_seconds{job}          histogram  runs, all attempts of one holder, however they ended
-//	tick_lag_seconds{job}              histogram  from the scheduled time to the start, by fleet time
+//	run_duration_seconds               histogram  runs, all attempts of one holder, however they ended
+//	tick_lag_seconds                   histogram  from the scheduled time to the start, by fleet time
 //	runs_in_progress{job}              gauge      runs
 //	run_retries_total{job}             counter    attempts that failed and were followed by another
 //	takeovers_total{job}               counter    runs of ticks that another holder had begun and not settled
@@ -42,7 +43,7 @@
 //	lease_renewals_total{result}       counter    leases renewed (kept), refused (fenced, replaced, cancelled), tried in vain (failed), run out (expired)
 //	leases_lost_total{reason}          counter    runs that ended undecided: expired, fenced, or unsettled (the store did not take it)
 //	redis_commands_total               counter    commands that were sent to Redis
-//	store_up                           gauge      1 while the store answers, else 0
+//	store_up                           gauge      1 while the store answers and takes writes, else 0
 //	store_overloaded                   gauge      1 while claims wait because the store is slower than they come, and for 10 s after that, else 0
 //	events_dropped_total               counter    events that an observer, such as the log, lost: too slow, or it panicked
 //	store_forgotten_total              counter    times that the store had lost its records
@@ -54,7 +55,9 @@
 //	next_tick_timestamp_seconds{job}   gauge      the next tick that is not decided
 //	job_overdue_seconds{job}           gauge      since a tick had to have begun that neither runs nor is settled, see below; else 0
 //	leader{job}                        gauge      1 while this replica runs the leader task, else 0
-//	last_success_timestamp_seconds{job} gauge     when this replica last settled a tick as succeeded, by fleet time
+//	last_success_timestamp_seconds{job} gauge     when a tick last succeeded, as far as it knows, see below
+//	last_failure_timestamp_seconds{job} gauge     when a tick last failed, likewise
+//	run_failing_seconds{job}           gauge      since when attempts of a run by it fail, two in a row or more; no series while none does
 //	replicas                           gauge      replicas of the fleet that live, itself included
 //	jobs_unserved                      gauge      jobs of its registry that no live replica serves
 //	jobs_differing                     gauge      jobs of its registry that other replicas define differently
@@ -64,8 +67,16 @@
 //	config_last_reload_timestamp_seconds gauge    when it was last read again and not refused, by fleet time
 //	build_info{version}                gauge      1
 //
+// [WithJobHistograms] gives run_duration_seconds and tick_lag_seconds the label job.
+//
 // A leader task has no ticks, and no series about them. Its own are runs_in_progress,
-// run_duration_seconds, run_retries_total (it ended, and was started again) and leader.
+// run_duration_seconds, run_retries_total (it ended, and was started again), run_failing_seconds
+// and leader.
+//
+// A replica knows how a tick ended that it has settled, and how the newest one had ended that
+// succeeded or failed when it read the record, as it does at its start. So the greatest value over
+// the replicas counts, and a deploy loses nothing. A job fails when its last failure is newer than
+// its last success.
 //
 // A job is overdue when a tick had to have begun by its schedule, jitter and misfire grace. The
 // tick neither runs nor is settled, as far as this replica knows. It is not while it is paused, or
@@ -113,6 +124,7 @@
 //	min by (job) (solotick_job_overdue_seconds) > 60               a job does not run though it should
 //	solotick_store_up == 0                                         nothing starts
 //	increase(solotick_ticks_total{outcome!="succeeded"}[1h]) > 0   ticks fail, or do not run
+//	solotick_run_failing_seconds > 300                             a leader task, or a run with many attempts, fails all the time
 //	time() - max by (job) (solotick_last_success_timestamp_seconds) > the longest time you can be without
 //	sum by (job) (solotick_leader) != 1                            nobody runs the leader task, or a replica is cut off
 //	solotick_jobs_unserved > 0                                     no replica of their groups lives

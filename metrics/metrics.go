@@ -25,7 +25,6 @@ type Metrics struct {
 	running     *prometheus.GaugeVec
 	retries     *prometheus.CounterVec
 	takeovers   *prometheus.CounterVec
-	lastSuccess *prometheus.GaugeVec
 
 	leaseWait prometheus.Histogram
 	leaseHold prometheus.Histogram
@@ -51,6 +50,7 @@ type Metrics struct {
 
 	// These are read at the time of the scrape.
 	nextTick, overdue                      *prometheus.Desc
+	lastSuccess, lastFailure, failing      *prometheus.Desc
 	leader, held, clockOffset              *prometheus.Desc
 	replicas, jobsUnserved, jobsDiffering  *prometheus.Desc
 	reloadGood, reloadTime                 *prometheus.Desc
@@ -58,6 +58,9 @@ type Metrics struct {
 	offset                                 atomic.Pointer[time.Duration]       // nil before the first sample
 	fleet                                  atomic.Pointer[scheduler.FleetSeen] // nil before the first look
 	reloaded                               atomic.Pointer[reload]              // nil before the first reload
+
+	version       string
+	jobHistograms bool
 
 	mu      sync.Mutex
 	source  Source
@@ -72,9 +75,11 @@ var _ prometheus.Collector = (*Metrics)(nil)
 type Option func(*Metrics)
 
 // WithVersion adds build_info, with the version of the program.
-func WithVersion(version string) Option {
-	return func(m *Metrics) { m.build.WithLabelValues(version).Set(1) }
-}
+func WithVersion(version string) Option { return func(m *Metrics) { m.version = version } }
+
+// WithJobHistograms gives run_duration_seconds and tick_lag_seconds the label job: up to 28 series
+// for each job. Without it each is one histogram of all jobs.
+func WithJobHistograms() Option { return func(m *Metrics) { m.jobHistograms = true } }
 
 // Buckets, in seconds.
 var (
@@ -93,6 +98,12 @@ func New(options ...Option) *Metrics {
 			"Scheduled time of the job's next tick that is not decided, in Unix time.", "job"),
 		overdue: described("job_overdue_seconds",
 			"Time since a tick of the job had to have begun at the latest, which neither runs nor is settled; else 0.", "job"),
+		lastSuccess: described("last_success_timestamp_seconds",
+			"When a tick of the job last succeeded, as far as this replica knows, in Unix time.", "job"),
+		lastFailure: described("last_failure_timestamp_seconds",
+			"When a tick of the job last failed, as far as this replica knows, in Unix time.", "job"),
+		failing: described("run_failing_seconds",
+			"Time since when the attempts of a run by this replica have failed, two or more in a row.", "job"),
 		leader:        described("leader", "1 while this replica runs the leader task, else 0.", "job"),
 		held:          described("leases_held", "Leases that this replica holds."),
 		clockOffset:   described("clock_offset_seconds", "Fleet time minus this machine's wall clock."),
@@ -108,22 +119,29 @@ func New(options ...Option) *Metrics {
 		capacityWaiting: described("capacity_waiting_jobs", "Jobs with a tick that is due and that this replica has no room for."),
 		watched:         map[string]watchedJob{}, gone: map[string]time.Time{}, runs: map[string]int{},
 	}
+	for _, option := range options {
+		if option != nil {
+			option(m)
+		}
+	}
+	var byJob []string
+	if m.jobHistograms {
+		byJob = []string{"job"}
+	}
 	m.ticks = counters(m, "ticks_total", "Ticks that this replica settled, by outcome.", "job", "outcome")
 	m.misfires = counters(m, "misfires_total", "Ticks that this replica settled as missed, by reason.", "reason")
 	m.claims = counters(m, "claims_total", "Answers to this replica's claims, by result.", "job", "result")
 	m.runDuration = own(m, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "run_duration_seconds", Buckets: runBuckets,
 		Help: "Duration of runs, all attempts of one holder, however they ended.",
-	}, []string{"job"}))
+	}, byJob))
 	m.tickLag = own(m, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "tick_lag_seconds", Buckets: lagBuckets,
 		Help: "Time from a tick's scheduled time to the start of its run, by fleet time.",
-	}, []string{"job"}))
+	}, byJob))
 	m.running = gauges(m, "runs_in_progress", "Runs in progress on this replica.", "job")
 	m.retries = counters(m, "run_retries_total", "Attempts that failed and were followed by another.", "job")
 	m.takeovers = counters(m, "takeovers_total", "Runs of ticks that another holder had begun and not settled.", "job")
-	m.lastSuccess = gauges(m, "last_success_timestamp_seconds",
-		"When this replica last settled a tick of the job as succeeded, in Unix time.", "job")
 	m.leaseWait = own(m, prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "lease_wait_seconds", Buckets: waitBuckets,
 		Help: "Time from a claim to its final answer.",
@@ -143,7 +161,7 @@ func New(options ...Option) *Metrics {
 		Namespace: namespace, Name: "redis_commands_total", Help: "Commands that were sent to Redis.",
 	}))
 	m.storeUp = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "store_up", Help: "1 while the store answers, else 0.",
+		Namespace: namespace, Name: "store_up", Help: "1 while the store answers and takes writes, else 0.",
 	}))
 	m.storeForgotten = own(m, prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "store_forgotten_total", Help: "Times that the store had lost its records.",
@@ -192,12 +210,22 @@ func New(options ...Option) *Metrics {
 	for _, result := range reloadResults {
 		m.reloads.WithLabelValues(result)
 	}
-	for _, option := range options {
-		if option != nil {
-			option(m)
-		}
+	if m.version != "" {
+		m.build.WithLabelValues(m.version).Set(1)
+	}
+	if !m.jobHistograms {
+		m.runDuration.WithLabelValues()
+		m.tickLag.WithLabelValues()
 	}
 	return m
+}
+
+// histogramOf returns the histogram for the runs of a job.
+func (m *Metrics) histogramOf(vec *prometheus.HistogramVec, job string) prometheus.Observer {
+	if m.jobHistograms {
+		return vec.WithLabelValues(job)
+	}
+	return vec.WithLabelValues()
 }
 
 func described(name, help string, labels ...string) *prometheus.Desc {

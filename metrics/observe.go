@@ -48,7 +48,7 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		}
 	case scheduler.RunStarted:
 		if m.begun(e.Run) {
-			m.tickLag.WithLabelValues(e.Run.Job).Observe(max(e.Lag, 0).Seconds()) // fleet time is an estimate
+			m.histogramOf(m.tickLag, e.Run.Job).Observe(max(e.Lag, 0).Seconds()) // fleet time is an estimate
 		}
 		if e.Run.Attempt > 1 { // a holder's own retries do not start a run
 			m.takeovers.WithLabelValues(e.Run.Job).Inc()
@@ -57,9 +57,6 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.retries.WithLabelValues(e.Run.Job).Inc()
 	case scheduler.RunSettled:
 		m.ticks.WithLabelValues(e.Run.Job, string(e.Outcome)).Inc()
-		if e.Outcome == wire.Succeeded {
-			m.lastSuccess.WithLabelValues(e.Run.Job).Set(seconds(m.fleetTime()))
-		}
 		m.ended(e.Run, e.Took, e.Held)
 	case scheduler.RunLost:
 		m.ended(e.Run, e.Took, e.Held)

@@ -136,7 +136,7 @@ solotick_takeovers_total{job="a"} 1
 }
 
 func TestDurationsAreInTheirBuckets(t *testing.T) {
-	m := metrics.New()
+	m := metrics.New(metrics.WithJobHistograms())
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: 7 * time.Millisecond})
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: -time.Millisecond}) // the estimate of fleet time was a bit off
 	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: wire.Succeeded, Took: 2 * time.Second, Held: 3 * time.Second})
@@ -237,25 +237,6 @@ func TestStoreIsUpFromItsFirstAnswer(t *testing.T) {
 	m.Observe(scheduler.StoreChanged{})
 	want(0)
 	require.Contains(t, gathered(t, m), "solotick_store_forgotten_total 1\n")
-}
-
-func TestTheLastSuccessIsByFleetTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // where time begins at midnight of 1 January 2000
-		m := metrics.New()
-		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: wire.Failed})
-		require.NotContains(t, gathered(t, m), "last_success_timestamp_seconds{")
-
-		m.Observe(scheduler.ClockSampled{Offset: 2500 * time.Millisecond})
-		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: wire.Succeeded})
-		requireSeries(t, m, `
-# HELP solotick_clock_offset_seconds Fleet time minus this machine's wall clock.
-# TYPE solotick_clock_offset_seconds gauge
-solotick_clock_offset_seconds 2.5
-# HELP solotick_last_success_timestamp_seconds When this replica last settled a tick of the job as succeeded, in Unix time.
-# TYPE solotick_last_success_timestamp_seconds gauge
-solotick_last_success_timestamp_seconds{job="a"} 9.466848025e+08
-`, "solotick_clock_offset_seconds", "solotick_last_success_timestamp_seconds")
-	})
 }
 
 func TestTheFleetIsAsItWasSeenLast(t *testing.T) {

@@ -29,7 +29,7 @@ func TestSixHoursOfASchedulerAddUp(t *testing.T) {
 		var registry jobs.Registry
 		require.NoError(t, registry.Add(hourly, broken))
 
-		m := metrics.New()
+		m := metrics.New(metrics.WithJobHistograms())
 		s, err := scheduler.New(new(memlease.Store), &registry, scheduler.WithSyncObserver(m.Observe))
 		require.NoError(t, err)
 		m.Watch(s)

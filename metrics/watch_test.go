@@ -13,7 +13,7 @@ import (
 )
 
 func TestALeaderTaskHasNoSeriesAboutTicks(t *testing.T) {
-	m := metrics.New()
+	m := metrics.New(metrics.WithJobHistograms())
 	source := &fleet{jobs: []scheduler.JobStatus{{Name: "a", Leader: true, Next: tick}}}
 	m.Watch(source)
 	m.Observe(scheduler.RunStarted{Run: run(1)})
@@ -39,7 +39,7 @@ func TestALeaderTaskHasNoSeriesAboutTicks(t *testing.T) {
 func TestRemovedJobLeavesNoSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New()
-		source := &fleet{jobs: []scheduler.JobStatus{{Name: "a"}, {Name: "b"}}}
+		source := &fleet{jobs: []scheduler.JobStatus{{Name: "a", LastSuccess: tick}, {Name: "b"}}}
 		m.Watch(source)
 		for range 3 {
 			m.Observe(scheduler.RunStarted{Run: run(2)})

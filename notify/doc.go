@@ -31,8 +31,9 @@
 // The outcomes [Failed], [Lost] and [Missed] count, as often in a row as [WithAfter] says for the
 // job. A success after that counts, too ([OK]). Skipped, replaced and cancelled ticks change
 // nothing. [Overdue] and [Unserved] are states: they count when they have lasted for [WithConfirm],
-// and their end counts too. A state that came and went while nobody could be notified is not sent.
-// A job that is paused is neither.
+// and their end counts too. What a receiver knows already needs no confirmation by the next
+// notifier. A state that came and went while nobody could be notified is not sent. A job that is
+// paused is neither.
 //
 // # Not promised
 //

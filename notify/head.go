@@ -44,7 +44,9 @@ func (t *term) save(ctx context.Context, now time.Time) error {
 		if since, known := t.head.Since[r.Name]; known {
 			h.Since[r.Name] = since
 		}
-		if s := t.States()[i]; s.Waiting > 0 {
+		if before, waited := t.head.Waiting[r.Name]; waited && !t.looked {
+			h.Waiting[r.Name] = before
+		} else if s := t.States()[i]; s.Waiting > 0 {
 			h.Waiting[r.Name] = notified.Waiting{
 				Jobs: s.Waiting, Names: t.queues[i].names(), Since: now.Add(-time.Since(s.Since)).UnixMilli(), Error: cut(oneLine(s.Error), 200),
 			}

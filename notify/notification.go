@@ -170,7 +170,7 @@ func (n Notification) identify(times int) Notification {
 	if state := cmp.Or(n.stateOf(n.Condition), n.stateOf(n.Was)); state != "" {
 		track = state
 	}
-	if track == Failed {
+	if track == Failed && !n.Tick.IsZero() {
 		times = 0 // a tick is settled once
 	}
 	n.Incident = digest(n.Namespace, n.Job, string(track))

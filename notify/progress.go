@@ -1,8 +1,6 @@
 package notify
 
 import (
-	"time"
-
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/internal/protocol"
@@ -14,13 +12,6 @@ const maxChanges = 16
 
 // reached says how far a receiver has come with a job.
 type reached notified.Reached
-
-// state has the conditions of a job that no outcome shows.
-type state struct {
-	overdue  *int64 // the tick, in Unix ms
-	unserved *int64 // the newest settled tick
-	at       time.Time
-}
 
 // change is a notification, and how far the receiver has come when it has got that.
 type change struct {
@@ -71,7 +62,25 @@ func (r reached) changes(namespace string, list []fleet.Entry, since int64, afte
 	if len(all) > 0 {
 		newest = all[len(all)-1].then
 	}
+	if c, ok := newest.byRun(namespace, now.run); ok {
+		all, newest = append(all, c), c.then
+	}
 	return append(all, newest.byState(Notification{Namespace: namespace, Job: job, At: now.at}, now)...)
+}
+
+// byRun returns the change by the run of a leader task, which is nil when it says nothing. It has no
+// tick: since when it fails identifies it.
+func (r reached) byRun(namespace string, run *fleet.Entry) (c change, ok bool) {
+	if run == nil || outcomeOf(*run) == r.outcome() {
+		return c, false
+	}
+	found, then := outcomeOf(*run), r
+	then.Outcome, then.Settled, then.Tick = string(found), run.SettledAt.UnixMicro(), run.Scheduled.UnixMilli()
+	failed := then.Settled
+	if found == OK {
+		failed = r.Settled
+	}
+	return change{settled(namespace, *run, found, r.outcome(), 1).identify(int(failed)), then}, true
 }
 
 // first returns the place of the first tick that the receiver has not seen. The place of the last

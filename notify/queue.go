@@ -58,16 +58,23 @@ func newWaits() *backoff.ExponentialBackOff {
 	}
 }
 
-// add queues a job unless it is queued.
-func (q *queue) add(job string) {
+// add queues a job that waits since then, unless it is queued. It comes last, or before all that
+// have not waited for longer.
+func (q *queue) add(job string, since time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w := q.queued[job]; w != nil {
 		w.again = true // its changes may have been looked at already
 		return
 	}
-	q.queued[job] = &waitingJob{name: job, since: time.Now(), waits: newWaits()}
-	q.jobs = append(q.jobs, q.queued[job])
+	q.queued[job] = &waitingJob{name: job, since: since, waits: newWaits()}
+	at, _ := slices.BinarySearchFunc(q.jobs, since, func(w *waitingJob, since time.Time) int {
+		if w.since.After(since) {
+			return 1
+		}
+		return -1 // equal ones stay before it
+	})
+	q.jobs = slices.Insert(q.jobs, at, q.queued[job])
 	q.countLocked()
 	select {
 	case q.wake <- struct{}{}:

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -24,6 +25,7 @@ type term struct {
 	queues []*queue
 	head   head
 	saved  time.Time // when the head was written
+	looked bool      // at all jobs: until then what waits is what the head says
 
 	mu    sync.Mutex
 	last  []*notified.Sent  // by each receiver; nil for none in this term
@@ -129,6 +131,7 @@ func (t *term) look(ctx context.Context) error {
 	if err := t.read(ctx, changed); err != nil {
 		return err
 	}
+	t.looked = true
 	return t.report(ctx, status.Now)
 }
 
@@ -165,7 +168,7 @@ func (t *term) read(ctx context.Context, list []fleet.JobStatus) error {
 func (t *term) queue(j fleet.JobStatus, outcomes []fleet.Entry) {
 	for i, r := range t.receivers {
 		if r.concerns(j.Name, j.Spec) && len(t.changes(i, j.Name, outcomes)) > 0 {
-			t.queues[i].add(j.Name)
+			t.queues[i].add(j.Name, t.waitedSince(r.Name, j.Name))
 		}
 	}
 	t.mu.Lock()
@@ -173,6 +176,16 @@ func (t *term) queue(j fleet.JobStatus, outcomes []fleet.Entry) {
 	if k := t.known[j.Name]; k != nil {
 		k.seen = newest(j)
 	}
+}
+
+// waitedSince returns since when a receiver has not taken a job, by this machine's clock: what the
+// notifier before has reported counts until all jobs were looked at.
+func (t *term) waitedSince(receiver, job string) time.Time {
+	now := time.Now()
+	if before := t.head.Waiting[receiver]; !t.looked && slices.Contains(before.Names, job) {
+		return now.Add(-t.now().Sub(wire.FromMilli(before.Since)))
+	}
+	return now
 }
 
 // learn reads the progress of jobs that it does not know yet, in pages, and forgets those that are
@@ -225,13 +238,15 @@ func (k *known) set(p protocol.Progress) {
 
 // compare looks at the summary of a job. It is steady when its newest outcomes say nothing that a
 // receiver does not know: then its history is not read. states says that it is or was overdue or
-// unserved.
+// unserved, or is a leader task that fails or does well.
 func (t *term) compare(j fleet.JobStatus, local time.Time) (steady, states bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.known[j.Name]
 	k.state = k.found(j, t.options.confirm, t.at, local)
-	states = k.state.overdue != nil || k.state.unserved != nil || k.hasState()
+	k.state.run = leaderRun(j, t.options.confirm, t.options.after(j.Name), t.at)
+	unserved, overdue := k.sent()
+	states = cmp.Or(k.state.overdue, k.state.unserved, unserved, overdue) != nil || k.state.run != nil
 	seen := newest(j)
 	switch {
 	case k.seen == seen:
@@ -244,16 +259,6 @@ func (t *term) compare(j fleet.JobStatus, local time.Time) (steady, states bool)
 		k.seen = seen
 		return true, states
 	}
-}
-
-// hasState reports whether a receiver knows the job to be overdue or unserved.
-func (k *known) hasState() bool {
-	for _, r := range k.reached {
-		if r.Overdue != nil || r.Unserved != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // steadyLocked reports whether the newest outcomes say nothing that a receiver does not know.
@@ -281,37 +286,6 @@ func newest(j fleet.JobStatus) string {
 		b.WriteString(string(o))
 	}
 	return b.String()
-}
-
-// found returns the state of a job, once it has lasted for so long.
-func (k *known) found(j fleet.JobStatus, confirm time.Duration, at, local time.Time) state {
-	now := state{at: at}
-	muted := j.Paused != nil || j.Spec.Paused || !j.Given
-	lasts := func(i int, is bool) bool {
-		if !is || muted {
-			k.since[i] = time.Time{}
-			return false
-		}
-		if k.since[i].IsZero() {
-			k.since[i] = local
-		}
-		return local.Sub(k.since[i]) >= confirm
-	}
-	if lasts(0, j.Unserved) {
-		tick := int64(0)
-		if j.Last != nil {
-			tick = j.Last.Scheduled.UnixMilli()
-		}
-		now.unserved = &tick
-	}
-	switch {
-	case lasts(1, !j.Overdue.IsZero() && !j.Unserved):
-		tick := j.Overdue.UnixMilli()
-		now.overdue = &tick
-	case j.Unserved && !muted: // nobody can say more than that
-		now.overdue = k.state.overdue
-	}
-	return now
 }
 
 // inOrder reports whether outcomes say nothing else than a condition does.

@@ -65,8 +65,9 @@ func (a *audit) both(do func(*memlease.Store)) {
 
 // ledger holds the history of one job's ticks.
 type ledger struct {
-	first  int64 // the watermark of its first record
-	token  int64 // of the last grant
+	first  int64     // the watermark of its first record
+	made   time.Time // when that was made
+	token  int64     // of the last grant
 	grants map[int64][]*grant
 	fates  map[int64]fate
 	passes []passed
@@ -77,6 +78,7 @@ type grant struct {
 	token   int64
 	attempt int
 	holder  string
+	request string
 	at      time.Time
 	renewed time.Time // at when it was last
 	ended   time.Time // when it was settled or released; zero: it ran out
@@ -93,6 +95,7 @@ type fate struct {
 type passed struct {
 	from, to int64
 	outcome  protocol.Outcome
+	at       time.Time
 }
 
 // forgotten is the outcome of ticks that a store which had lost its record did not know of.
@@ -101,6 +104,9 @@ const forgotten protocol.Outcome = "forgotten"
 func (a *audit) faultf(format string, args ...any) {
 	a.faults = append(a.faults, fmt.Sprintf("%s ", time.Now().Format("15:04:05.000"))+fmt.Sprintf(format, args...))
 }
+
+// now is what the store's clock said if nobody had set it behind.
+func (a *audit) now() time.Time { return time.Now().Add(a.ahead) }
 
 func (a *audit) job(name string) *ledger {
 	if a.jobs == nil {
@@ -168,7 +174,8 @@ func (a *audit) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 func (a *audit) granted(j *ledger, c protocol.Claim, answer protocol.Answer) {
 	now, before := time.Now(), j.grants[c.Tick]
 	if len(before) > 0 && before[len(before)-1].token == answer.Token {
-		return // asked again
+		before[len(before)-1].renewed = now // asked again
+		return
 	}
 	if answer.Token <= j.token || answer.Token >= 1<<53 {
 		a.faultf("%s at %d: token %d after %d", c.Name, c.Tick, answer.Token, j.token)
@@ -181,7 +188,9 @@ func (a *audit) granted(j *ledger, c protocol.Claim, answer protocol.Answer) {
 		a.faultf("%s at %d: granted early", c.Name, c.Tick)
 	}
 	attempt := 0
-	if len(before) == 0 {
+	if n := len(before); c.Repeated && n > 0 && before[n-1].request == c.Request { // nobody has used that grant
+		attempt, before = before[n-1].attempt-1, before[:n-1]
+	} else if len(before) == 0 {
 		j.order = append(j.order, c.Tick)
 	} else if last := before[len(before)-1]; last.ended.IsZero() && now.Before(last.renewed.Add(c.TTL)) {
 		a.faultf("%s at %d: granted while %s held it", c.Name, c.Tick, last.holder)
@@ -191,7 +200,7 @@ func (a *audit) granted(j *ledger, c protocol.Claim, answer protocol.Answer) {
 	if answer.Attempt != attempt+1 && c.Tick != 0 {
 		a.faultf("%s at %d: attempt %d after %d", c.Name, c.Tick, answer.Attempt, attempt)
 	}
-	j.grants[c.Tick] = append(before, &grant{token: answer.Token, attempt: answer.Attempt, holder: c.Holder, at: now, renewed: now})
+	j.grants[c.Tick] = append(before, &grant{token: answer.Token, attempt: answer.Attempt, holder: c.Holder, request: c.Request, at: now, renewed: now})
 }
 
 func (a *audit) find(g protocol.Grant) *grant {
@@ -251,7 +260,7 @@ func (a *audit) Skip(ctx context.Context, p protocol.Skip) (int64, bool, error) 
 	a.both(func(s *memlease.Store) { _, _, _ = s.Skip(ctx, p) })
 	watermark, moved, err := a.Store.Skip(ctx, p)
 	if j := a.job(p.Name); moved && err == nil && (len(j.passes) == 0 || j.passes[len(j.passes)-1].to < p.To) {
-		j.passes = append(j.passes, passed{p.From, p.To, p.Outcome})
+		j.passes = append(j.passes, passed{p.From, p.To, p.Outcome, a.now()})
 	}
 	return watermark, moved, err
 }
@@ -269,9 +278,9 @@ func (a *audit) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Rec
 	records, err := a.Store.Sync(ctx, syncs)
 	for _, r := range records {
 		if j := a.job(r.Name); r.Made && j.first < 0 {
-			j.first = r.Watermark
+			j.first, j.made = r.Watermark, a.now()
 		} else if r.Made {
-			j.passes = append(j.passes, passed{j.first, r.Watermark, forgotten})
+			j.passes = append(j.passes, passed{j.first, r.Watermark, forgotten, a.now()})
 		}
 	}
 	return records, err

@@ -18,6 +18,9 @@ func (c *contender) claimedLocked(r *request, a reply) {
 	}
 	now := c.s.clock.msAt(a.received)
 	c.learnLocked(answer, tick, now, r.overtaken)
+	if r.claim.NoRoom && c.noRoomLocked(answer, tick, now) {
+		return
+	}
 	if r.claim.OnlyOpen && answer.Status == protocol.Decided && answer.Watermark < c.hints.watermark {
 		c.confirmLocked() // the grant that was reported is not there
 	} else {
@@ -55,6 +58,25 @@ func (c *contender) claimedLocked(r *request, a reply) {
 		c.blocked = now + ms(answer.Remaining)
 	}
 	c.waitedLocked(r, answer.Status == protocol.Busy, now)
+}
+
+// noRoomLocked takes in the answer to a claim without room, and reports whether the tick needs some
+// after all: then it waits in the queue, where it is already.
+func (c *contender) noRoomLocked(a protocol.Answer, tick, now int64) bool {
+	if a.Status != protocol.Busy || a.Holder != "" {
+		c.short = 0
+		return false
+	}
+	if c.paused != nil { // it was resumed
+		c.paused, c.synced = nil, false
+		c.s.wantSync()
+	}
+	for _, t := range a.Settled {
+		c.settledLocked(t)
+	}
+	c.waitForRoomLocked(tick, now)
+	c.passLocked(tick)
+	return true
 }
 
 // restOf is for how long nothing is decided after an answer.

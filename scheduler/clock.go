@@ -86,7 +86,7 @@ func (s *Scheduler) until() time.Time { return s.clock.now().Add(s.trust.limit) 
 // taken over, that time has long passed.
 func (s *Scheduler) takeoverUntil() time.Time {
 	if s.quietFor() > 0 {
-		return time.UnixMilli(1)
+		return never
 	}
 	return s.clock.now().Add(max(s.ttl/3, minTakeoverBound))
 }
@@ -95,15 +95,18 @@ func (s *Scheduler) takeoverUntil() time.Time {
 // short the TTL.
 const minTakeoverBound = 200 * time.Millisecond
 
-// bounded takes in how a call went that carries such a bound.
-func (s *Scheduler) bounded(began time.Time, err error) {
+// bounded takes in how a call went that carries such a bound. kind is what its success shows.
+func (s *Scheduler) bounded(kind callKind, began time.Time, err error) {
 	received := time.Now()
 	if b, ok := errors.AsType[*protocol.BoundsError](err); ok {
-		s.answered(received.Sub(began), nil) // the store has answered
+		s.answered(reads, received.Sub(began), nil) // the store has answered
 		s.clockSeen(began, received, b.Now)
 		return
 	}
-	s.answered(received.Sub(began), err)
+	if err != nil {
+		kind = writes
+	}
+	s.answered(kind, received.Sub(began), err)
 }
 
 // judgeClock takes in what the live members say about the store's clock.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -43,13 +44,19 @@ type contender struct {
 	running   map[int64]*lease.Lease // by this replica; nil before the first
 	retried   map[int64]retries      // by token, of what this replica runs; nil before the first
 	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
-	room      int32                  // held for claims whose answer is not known
+	room      int32                  // held for claims whose answer is not known, and from runs that are to be replaced
+	heirs     int32                  // runs that are not settled, and whose room it has
 	failures  int32                  // requests that failed in a row
+	failing   steady.Instant         // when the first of them was sent; 0 when there is none
+	contact   steady.Instant         // when the store answered again after a longer time of failures
+
+	lastSuccess, lastFailure int64 // when a tick was last settled so, as far as is known; 0 for never
 
 	place   place
 	from    int64    // backups count from this time when it is later than the tick's
 	woke    int64    // when this replica was notified last that a tick may be free
 	ranking *ranking // that place is of
+	passed  passed
 	hints   hints
 	doubt   doubt
 }
@@ -63,6 +70,7 @@ type record struct {
 	defined    bool            // it has taken the definition
 	since      int64           // since when the store remembered when it was read
 	paused     *protocol.Pause // as the store said; nil when it is not
+	resumed    int64           // see policies
 	edited     int64           // see policies
 	had        func(tick int64) bool
 }
@@ -84,7 +92,7 @@ func (c *contender) defineLocked(job *jobs.Job) {
 
 // policiesLocked are those of the definition and the record.
 func (c *contender) policiesLocked() *policies {
-	return &policies{spec: c.spec, tickAfter: c.tickAfter, due: c.due, edited: c.edited, had: c.had}
+	return &policies{spec: c.spec, tickAfter: c.tickAfter, due: c.due, edited: c.edited, had: c.had, resumed: c.resumed}
 }
 
 // handlerLocked makes the function that runs a tick: see chain.NewThen.

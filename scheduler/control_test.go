@@ -27,7 +27,7 @@ func (a *audit) Resume(ctx context.Context, name string, r protocol.Resume) (*pr
 	p, err := a.Store.Resume(ctx, name, r)
 	after, _ := a.Store.Inspect(ctx, name)
 	if j := a.job(name); err == nil && after.Watermark > before.Watermark {
-		j.passes = append(j.passes, passed{before.Watermark, after.Watermark, protocol.OutcomeSkipped})
+		j.passes = append(j.passes, passed{before.Watermark, after.Watermark, protocol.OutcomeSkipped, a.now()})
 	}
 	return p, err
 }

@@ -31,6 +31,8 @@ type policies struct {
 	// whether the schedule of that time had them too; nil when that is not known.
 	edited int64
 	had    func(tick int64) bool
+	// resumed is when the last pause ended: ticks that were due by then are skipped.
+	resumed int64
 }
 
 // owed reports whether somebody was to run the tick at its time.

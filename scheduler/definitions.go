@@ -71,7 +71,7 @@ func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 
 // first reports whether this replica is a member, and claims a job with that revision first.
 func (r *ranking) first(job, revision string) bool {
-	p := r.of(job, revision)
+	p := r.of(job, revision, 0)
 	return p.rank == 0 && p.among > 0
 }
 

@@ -100,13 +100,16 @@ type StoreLoadChanged struct {
 // Renewed is the event of a round of renewals.
 type Renewed struct{ lease.Renewal }
 
-// StoreChanged is the event that the store stopped answering, or that it answers, for the first
-// time or again.
+// StoreChanged is the event that the store stopped working, or that it works, for the first time
+// or again. It works when no kind of call fails: reads, renewals, and writes that may grow what it
+// keeps. After a failure it works again when writes do, and no call has failed for 1.5 s. While it
+// does not answer, the event comes again once a minute.
 type StoreChanged struct {
-	Up   bool
-	Away time.Duration // of a store that answers: for how long it did not
-	Err  error         // of one that does not: its failure
-	Hint string        // what to change then; "" when the store does not know
+	Up         bool
+	WritesOnly bool          // it answers or answered all the while, and only writes fail or failed
+	Away       time.Duration // for how long it did not work, or has not so far; 0 when it just stopped
+	Err        error         // of one that does not: its failure
+	Hint       string        // what to change then; "" when the store does not know
 }
 
 // RecordUnreadable is the event that the store has answered, but holds something else in place of a
@@ -149,8 +152,8 @@ type FleetSeen struct {
 	Replicas int      // that live, each process with the id of another one counted as one
 	Unserved []string // jobs of this replica's registry that no live replica serves, sorted
 	Differ   []string // jobs that other replicas have other definitions of, sorted
-	// Foreign are the jobs of this replica that programs of other modules serve as well, sorted:
-	// two services share a namespace, and take each other's ticks. See [WithModule].
+	// Foreign are the jobs of this replica that other programs serve as well, sorted: two services
+	// share a namespace, and take each other's ticks. See [WithModule].
 	Foreign []string
 	Changed bool // one of these is not as it was the last time
 }

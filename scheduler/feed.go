@@ -18,6 +18,7 @@ type feed struct {
 	mu      sync.Mutex
 	pending map[reported]report
 	wake    chan struct{} // of size 1
+	hurry   chan struct{} // of size 1: somebody waits for what is pending
 }
 
 // reported is the subject of one report of a batch.
@@ -33,6 +34,8 @@ const (
 	// message may take. While a replica works off a backlog, each batch arrives before the first
 	// backup gives up waiting for it.
 	betweenBatches = 150 * time.Millisecond
+	// hurriedTime is for how long reports are collected that others wait for.
+	hurriedTime = 5 * time.Millisecond
 	// maxPending is how many reports wait to be sent; more are dropped.
 	maxPending = 1 << 16
 	// leavingTimeout bounds the time that a replica that stops takes to say so.
@@ -44,7 +47,7 @@ func newFeed(s lease.Store) *feed {
 	if _, ok := s.(protocol.Membership); !ok {
 		p = nil
 	}
-	return &feed{publisher: p, pending: map[reported]report{}, wake: make(chan struct{}, 1)}
+	return &feed{publisher: p, pending: map[reported]report{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 }
 
 // add queues a report. A later one about the same tick takes the place of the one before.
@@ -59,6 +62,12 @@ func (f *feed) add(r report) {
 	r.watermark = r.watermark || before.watermark
 	f.pending[key] = r
 	f.wakeUp()
+	if r.kind == progressFull {
+		select {
+		case f.hurry <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // wakeUp has pending reports sent a moment later.
@@ -100,11 +109,23 @@ func (s *Scheduler) sendReports(ctx context.Context) {
 			return
 		case <-s.feed.wake:
 		}
-		sleep.For(ctx, max(batchTime, betweenBatches-time.Since(last)))
+		s.feed.collect(ctx, max(batchTime, betweenBatches-time.Since(last)))
 		limited, cancel := s.call()
 		s.sendQuestions(limited)
 		s.send(limited, s.feed.take())
 		cancel()
+	}
+}
+
+// collect waits for more reports.
+func (f *feed) collect(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	case <-f.hurry:
+		sleep.For(ctx, hurriedTime)
 	}
 }
 

@@ -218,7 +218,7 @@ func eventsWhere[E scheduler.Event](f *fleet, fits func(E) bool) (events []E, at
 	return events, at
 }
 
-func storeDown(e scheduler.StoreChanged) bool { return !e.Up }
+func storeDown(e scheduler.StoreChanged) bool { return !e.Up && e.Away == 0 }
 
 // fates counts what became of a job's ticks up to now, by the store's own ledger: those that are
 // not decided count as empty.

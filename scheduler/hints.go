@@ -33,7 +33,7 @@ const (
 func (c *contender) placeLocked() place {
 	r := c.s.peers.current()
 	if r != c.ranking || r == nil {
-		c.ranking, c.place = r, r.of(c.name, c.job.Revision())
+		c.ranking, c.place = r, r.of(c.name, c.job.Revision(), c.spec.Weight)
 	}
 	return c.place
 }
@@ -74,14 +74,14 @@ func (c *contender) claimAtLocked() int64 {
 		return 0
 	}
 	due := c.due(next)
-	return max(due, c.from, c.busyOwnerLocked(next, due)) + c.backupLocked()
+	p := c.placeForLocked(next)
+	return max(due, c.from, c.busyOwnerLocked(p, next, due)) + c.backupOf(p)
 }
 
-// busyOwnerLocked is until when the owner of a due tick has been seen to work off other ticks of
-// that instant. It lives, is only slow, and would get help where it can bear that least. It is
-// before due when it was not, and a quarter of the grace after it at most.
-func (c *contender) busyOwnerLocked(tick, due int64) int64 {
-	p := c.placeLocked()
+// busyOwnerLocked is until when the owner of a due tick, the first in the order of p, has been seen
+// to work off other ticks of that instant. It lives, is only slow, and would get help where it can
+// bear that least. It is before due when it was not, and a quarter of the grace after it at most.
+func (c *contender) busyOwnerLocked(p place, tick, due int64) int64 {
 	if p.rank == 0 {
 		return 0
 	}
@@ -91,8 +91,10 @@ func (c *contender) busyOwnerLocked(tick, due int64) int64 {
 
 // backupLocked is how long this replica leaves a tick to those before it, in ms. It is less than
 // the grace: a tick that a backup starts is on time.
-func (c *contender) backupLocked() int64 {
-	return c.placeLocked().backup(max(c.spec.MisfireGrace.Milliseconds(), minGrace) * 3 / 4)
+func (c *contender) backupLocked() int64 { return c.backupOf(c.placeLocked()) }
+
+func (c *contender) backupOf(p place) int64 {
+	return p.backup(max(c.spec.MisfireGrace.Milliseconds(), minGrace) * 3 / 4)
 }
 
 // confirmAtLocked is when what others have reported is to be confirmed; 0 for never.
@@ -164,6 +166,8 @@ func (c *contender) learn(r report, from string, now int64) {
 		if r.tick == c.upcomingLocked() && c.placeLocked().rank > 0 {
 			c.from = max(c.from, until)
 		}
+	case progressFull:
+		soon = c.passedLocked(r.tick, from, now)
 	case progressDecided, progressBehind, progressAnswered, progressLeaving:
 	}
 	if r.watermark && r.tick > max(c.cursor.watermark, c.hints.watermark) {
@@ -207,7 +211,7 @@ func (c *contender) takeoverLocked(holder ...string) int64 {
 			return p.takeover()
 		}
 	}
-	return c.s.peers.current().of(c.name, c.job.Revision(), holder...).takeover()
+	return c.s.peers.current().of(c.name, c.job.Revision(), c.spec.Weight, holder...).takeover()
 }
 
 // reportLocked reports the answer to a claim to the other replicas.

@@ -1,11 +1,13 @@
 package scheduler_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs"
 )
 
 // broken returns which promises were broken, by what the store wrote down and by what the handlers
@@ -28,6 +30,64 @@ func (f *fleet) broken() []string {
 			faults = append(faults, fmt.Sprintf("%s at %s: ", k.job, since(time.UnixMilli(k.tick)))+fmt.Sprintf(format, args...))
 		}
 		f.judge(f.store.job(k.job), k.tick, attempts, faultf)
+	}
+	for _, job := range f.jobs {
+		faults = append(faults, f.decidedEarly(job)...)
+	}
+	for _, r := range f.replicas {
+		if most := r.Capacity().MaxRuns; most > 0 && f.heaviest(r.Replica()) > most {
+			faults = append(faults, fmt.Sprintf("%s ran %d at a time, and may run %d", r.Replica(), f.heaviest(r.Replica()), most))
+		}
+	}
+	return faults
+}
+
+// heaviest is the greatest weight of the jobs that ran at one time on a replica, by what their
+// handlers saw.
+func (f *fleet) heaviest(replica string) (most int) {
+	weights := map[string]int{}
+	for _, j := range f.jobs {
+		weights[j.Name()] = j.Spec().Weight
+	}
+	type change struct {
+		at    time.Time
+		delta int
+	}
+	var changes []change
+	for _, a := range f.runs.of("") {
+		if a.Replica != replica {
+			continue
+		}
+		changes = append(changes, change{a.start, weights[a.Job]})
+		if !a.end.IsZero() {
+			changes = append(changes, change{a.end, -weights[a.Job]})
+		}
+	}
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.delta, b.delta)) })
+	sum := 0
+	for _, c := range changes {
+		sum += c.delta
+		most = max(most, sum)
+	}
+	return most
+}
+
+// decidedEarly returns which ticks of a job were decided without a run before they were due, jitter
+// included.
+func (f *fleet) decidedEarly(job *jobs.Job) (faults []string) {
+	ledger, jitter := f.store.job(job.Name()), job.Spec().Jitter
+	if jitter == 0 || ledger.first < 0 {
+		return nil
+	}
+	for _, p := range append(ledger.passes, passed{0, ledger.first, "before the first record", ledger.made}) {
+		from := max(p.from, p.at.Add(-jitter-time.Second).UnixMilli()) // those before were due
+		for t := job.Schedule().Next(time.UnixMilli(from)); t.UnixMilli() <= p.to; t = job.Schedule().Next(t) {
+			due := time.UnixMilli(wire.Due(job.Name(), t.UnixMilli(), jitter))
+			if due.After(p.at) {
+				faults = append(faults, fmt.Sprintf("%s at %s: decided as %s at %s, before it was due at %s",
+					job.Name(), since(t), p.outcome, since(p.at), since(due)))
+			}
+		}
 	}
 	return faults
 }

@@ -70,8 +70,7 @@ func (l *leader) nudge() {
 const (
 	leaderRetry = 200 * time.Millisecond // between two claims that fail
 	leaderLook  = 5 * time.Second        // between two looks whether the job is paused
-	restAfter   = 2                      // a handler that ran for so many of the longest waits has done well
-	leastRest   = 100 * time.Millisecond // before the handler is called again, whatever the policy says
+	restAfter   = 2                      // a handler that ran for so many of the longest waits is called again after the least
 )
 
 // run contends until ctx ends.
@@ -118,7 +117,7 @@ func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent steady.Instant
 	sent, began := steady.Now(), time.Now()
 	c.Until = l.s.takeoverUntil() // the lock may be another's
 	a, err = l.s.store.Claim(ctx, c)
-	l.s.answered(time.Since(began), err)
+	l.s.answered(claimKind(a, err), time.Since(began), err)
 	return a, sent, err
 }
 
@@ -130,7 +129,7 @@ func (l *leader) readPause(ctx context.Context) error {
 		Policy: wire.PolicyOf(l.job.Spec()), Defines: !l.defined, Until: l.s.until(),
 	}
 	records, err := l.s.store.Sync(ctx, []protocol.Sync{y})
-	l.s.bounded(began, err)
+	l.s.bounded(reads, began, err)
 	if err == nil {
 		l.paused, l.defined = records[0].Paused, true
 	}
@@ -217,8 +216,9 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	held.Started()
 	err := context.Cause(held.Context())
 	if err == nil { // no observer of [WithSyncObserver] has blocked for too long
-		err = l.keepUp(held, &run, spec.Retry)
+		err = l.keepUp(held, &run, &spec)
 	}
+	l.s.failing.end(run.Job, run.Token)
 	took := time.Since(began)
 	l.leads.Store(false)
 	l.s.working.remove()
@@ -246,9 +246,9 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 }
 
 // keepUp calls the handler until the lease's context ends, and returns what it returned last.
-func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, policy jobs.Retry) error {
+func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, spec *jobs.Spec) error {
 	ctx := held.Context()
-	least, most := max(policy.Backoff, leastRest), max(policy.MaxBackoff, leastRest)
+	least, most := wire.Waits(spec.Retry)
 	for tries := 0; ; {
 		began := time.Now()
 		err := (*l.handler.Load())(jobs.NewContext(ctx, *run), *run)
@@ -263,6 +263,7 @@ func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, policy jobs.Retry) err
 		}
 		pause := sleep.Backoff(tries, least, most)
 		tries++
+		l.s.failing.add(*run, spec, err, l.s.clock.now(), pause)
 		l.s.observe(RunRetried{Run: *run, Err: err, Wait: pause})
 		if !sleep.For(ctx, pause) {
 			return err

@@ -94,6 +94,9 @@ func (s *Scheduler) Start() error {
 //
 // While the store does not answer, at the start too, Run waits for it.
 func (s *Scheduler) Run(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("scheduler: Run: ctx: nil must be a context")
+	}
 	if err := s.life.start("Run"); err != nil {
 		return err
 	}

@@ -120,12 +120,21 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		}
 		return slog.LevelInfo, "store keeps up again", []slog.Attr{slog.Duration("overloaded", round(e.Lasted))}
 	case StoreChanged:
+		if e.Up && e.WritesOnly {
+			return slog.LevelInfo, "store takes writes", []slog.Attr{slog.Duration("away", round(e.Away))}
+		}
 		if e.Up {
 			return slog.LevelInfo, "store answers", []slog.Attr{slog.Duration("away", round(e.Away))}
 		}
 		attrs := []slog.Attr{slog.Any("error", e.Err)}
+		if e.Away > 0 {
+			attrs = append(attrs, slog.Duration("away", round(e.Away)))
+		}
 		if e.Hint != "" {
 			attrs = append(attrs, slog.String("hint", e.Hint))
+		}
+		if e.WritesOnly {
+			return slog.LevelError, "store fails writes; nothing starts until it takes them", attrs
 		}
 		return slog.LevelError, "store does not answer; nothing starts until it does", attrs
 	case RecordUnreadable:
@@ -143,9 +152,9 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 				level = slog.LevelWarn
 			}
 		}
-		attrs := []slog.Attr{slog.Int("replicas", e.Replicas), slog.Any("unserved", e.Unserved), slog.Any("differ", e.Differ)}
+		attrs := ofJobs(ofJobs([]slog.Attr{slog.Int("replicas", e.Replicas)}, "unserved", e.Unserved), "differ", e.Differ)
 		if len(e.Foreign) > 0 {
-			attrs = append(attrs, slog.Any("foreign", e.Foreign), slog.String("hint",
+			attrs = append(ofJobs(attrs, "foreign", e.Foreign), slog.String("hint",
 				"another program serves jobs of these names, and runs some of their ticks: give each service a namespace of its own"))
 		}
 		return level, message, attrs
@@ -181,6 +190,18 @@ func ofRun(r jobs.Run, more ...slog.Attr) []slog.Attr {
 		slog.String("job", r.Job), slog.Time("tick", r.Tick), slog.String("replica", r.Replica),
 		slog.Int64("token", r.Token), slog.Int("attempt", r.Attempt),
 	}, more...)
+}
+
+// maxLoggedJobs is how many names of jobs a line of the log has.
+const maxLoggedJobs = 10
+
+// ofJobs appends the first names of a list, and how many it has where that is more.
+func ofJobs(attrs []slog.Attr, key string, names []string) []slog.Attr {
+	attrs = append(attrs, slog.Any(key, names[:min(len(names), maxLoggedJobs)]))
+	if len(names) > maxLoggedJobs {
+		attrs = append(attrs, slog.Int(key+"_count", len(names)))
+	}
+	return attrs
 }
 
 // round keeps durations readable.

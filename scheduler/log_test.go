@@ -104,6 +104,11 @@ var loggedEvents = []struct {
 		`level=WARN msg="fleet members changed" replicas=1 unserved=[report] differ=[other]`,
 	},
 	{
+		"many jobs that differ",
+		scheduler.FleetSeen{Replicas: 1, Differ: strings.Fields(strings.Repeat("job ", 10_000)), Changed: true},
+		`level=WARN msg="fleet members changed" replicas=1 unserved=[] differ="[job job job job job job job job job job]" differ_count=10000`,
+	},
+	{
 		"another service in the namespace",
 		scheduler.FleetSeen{Replicas: 2, Foreign: []string{"cleanup"}, Changed: true},
 		`level=WARN msg="fleet members changed" replicas=2 unserved=[] differ=[] foreign=[cleanup] hint="another program serves jobs of these names, ` +
@@ -173,6 +178,21 @@ var loggedEvents = []struct {
 		"store down",
 		scheduler.StoreChanged{Err: errLogged, Hint: "buy some"},
 		`level=ERROR msg="store does not answer; nothing starts until it does" error="no paper" hint="buy some"`,
+	},
+	{
+		"store fails writes",
+		scheduler.StoreChanged{WritesOnly: true, Err: errLogged},
+		`level=ERROR msg="store fails writes; nothing starts until it takes them" error="no paper"`,
+	},
+	{
+		"store takes writes",
+		scheduler.StoreChanged{Up: true, WritesOnly: true, Away: 90 * time.Second},
+		`level=INFO msg="store takes writes" away=1m30s`,
+	},
+	{
+		"store still down",
+		scheduler.StoreChanged{Away: 3 * time.Minute, Err: errLogged, Hint: "buy some"},
+		`level=ERROR msg="store does not answer; nothing starts until it does" error="no paper" away=3m0s hint="buy some"`,
 	},
 	{
 		"store up",

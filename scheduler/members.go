@@ -43,7 +43,7 @@ func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 			wait = probeEvery
 		case started.IsZero():
 			wait, retry = min(wait, retry), min(2*retry, wait)
-		case s.trust.holds(), s.peers.settling():
+		case s.trust.holds(), s.peers.settling(), s.health.isProbed():
 			wait = min(wait, beatEvery)
 		}
 		t := time.NewTimer(wait)
@@ -130,7 +130,7 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Rep
 		Instance: s.epoch, Others: others,
 		ID: s.replica, Groups: s.groups, Started: before, Version: s.version, Module: s.module, ClockOffset: s.saidOffset(time.Until(now)),
 		TTL: s.ttl, Running: s.renewer.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(),
-		Jobs: s.jobs.Load().revisions,
+		Jobs: s.jobs.Load().revisions, Failing: s.failing.list(now),
 		Life: wire.MissedHeartbeats * every, Clock: clockWords[clock.state], Step: clock.by, Steady: clock.said(s.trust.limit),
 	}
 }
@@ -155,10 +155,11 @@ func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater,
 		return false, err
 	}
 	s.sawTime(sent, received, p.Now, p.Since)
-	s.answered(received.Sub(sent), nil)
 	if p.OutOfBounds {
+		s.answered(reads, received.Sub(sent), nil)
 		return false, nil
 	}
+	s.answered(writes, received.Sub(sent), nil)
 	h.announced = protocol.InfoDigest(info)
 	if p.Other != nil {
 		s.instances.take(p.Other, s.epoch, received)
@@ -172,9 +173,11 @@ func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater,
 
 // announceAndRead does the same over a store that needs more than one call for it.
 func (s *Scheduler) announceAndRead(ctx context.Context, membership protocol.Membership, me heartbeat.Replica) (announced bool, err error) {
+	sent := time.Now()
 	if err := membership.SendHeartbeat(ctx, s.replica, me.Encode(), me.Life); err != nil {
 		return false, err
 	}
+	s.answered(writes, time.Since(sent), nil)
 	members, err := s.heartbeats.read(ctx, membership)
 	if err == nil {
 		s.heartbeats.take(members, "")
@@ -242,7 +245,7 @@ func (s *Scheduler) seenOf(jobs *jobSet, replicas []heartbeat.Replica, unread in
 	}
 	served, differ, foreign := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, r := range distinct {
-		isForeign := r.Module != "" && s.module != "" && r.Module != s.module
+		isForeign := r.Module != "" && s.module != "" && !within(r.Module, s.module) && !within(s.module, r.Module)
 		for name, revision := range r.Jobs {
 			served[name] = true
 			if mine, ok := jobs.all[name]; ok && mine != revision && !r.Stopping {
@@ -261,6 +264,13 @@ func (s *Scheduler) seenOf(jobs *jobSet, replicas []heartbeat.Replica, unread in
 	slices.Sort(seen.Unserved)
 	seen.Differ, seen.Foreign = slices.Sorted(maps.Keys(differ)), slices.Sorted(maps.Keys(foreign))
 	return seen
+}
+
+// within reports whether a program is another one, or may be: of a replica, nothing but its module
+// may be known.
+func within(program, other string) bool {
+	rest, ok := strings.CutPrefix(program, other)
+	return ok && (rest == "" || rest[0] == '/')
 }
 
 // groupsOf returns groups, sorted, each once.

@@ -124,7 +124,7 @@ func TestEachReplicaKnowsHowManyLive(t *testing.T) {
 func TestDeadReplicaIsGoneSoonAfterItsLeases(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
-		a, _ := f.start("a"), f.start("b")
+		a, b := f.start("a"), f.start("b")
 		f.sleepTo(60 * time.Second)
 		a.link.cut()
 		died := time.Now()
@@ -141,6 +141,17 @@ func TestDeadReplicaIsGoneSoonAfterItsLeases(t *testing.T) {
 		require.Equal(t, "a", former[0].ID)
 		require.True(t, former[0].Gone)
 		require.WithinDuration(t, died, former[0].LastHeartbeat, ttl/2)
+		status, err := tool.Status(context.Background(), nil)
+		require.NoError(t, err)
+		require.Len(t, status.Silent, 1)
+
+		f.halt(b) // it signs off, and is the last that lived
+		time.Sleep(2 * ttl)
+		status, err = tool.Status(context.Background(), nil)
+		require.NoError(t, err)
+		require.Empty(t, status.Replicas)
+		require.Len(t, status.Silent, 2)
+		require.Equal(t, "b", status.Silent[0].ID)
 	})
 }
 
@@ -349,6 +360,28 @@ func TestServicesOfOneNamespaceNoticeEachOther(t *testing.T) {
 		seen, _ = f.lastSeen("a", 0)
 		require.Empty(t, seen.Foreign)
 	})
+}
+
+func TestProgramsOfOneModuleNoticeEachOther(t *testing.T) {
+	for others, foreign := range map[string]bool{
+		"example.com/shop/cmd/billing": false,
+		"example.com/shop":             false, // all that is known of it is the module
+		"example.com/shop/cmd/mail":    true,
+		"example.com/shop/cmd/bill":    true,
+	} {
+		t.Run(others, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("cleanup", "@every 10s", takes(0))
+				f.start("a", scheduler.WithModule("example.com/shop/cmd/billing"))
+				f.start("b", scheduler.WithModule(others))
+				f.sleepTo(20 * time.Second)
+				for _, id := range []string{"a", "b"} {
+					seen, _ := f.lastSeen(id, 0)
+					require.Equal(t, foreign, len(seen.Foreign) == 1)
+				}
+			})
+		})
+	}
 }
 
 func TestAnInstantThatIsOverIsMissed(t *testing.T) {

@@ -51,16 +51,21 @@ func WithGroups(groups ...string) Option { return func(o *options) { o.groups = 
 func WithVersion(version string) Option { return func(o *options) { o.version = version } }
 
 // WithModule says which program this replica is of, for [FleetSeen].Foreign. The default is the
-// path of the main module, by [debug.ReadBuildInfo]. Give the programs of several modules that
-// serve the same jobs on purpose one name; "" says nothing.
+// path of its main package, by [debug.ReadBuildInfo]. Give programs that serve the same jobs on
+// purpose one name; "" says nothing.
 func WithModule(path string) Option { return func(o *options) { o.module = path } }
 
-// mainModule returns the path of the program's main module; "" when it was built without.
-func mainModule() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
+// mainPackage returns the path of the program's main package. It is that of its module when the
+// package was named by its files, and "" when it was built without modules.
+func mainPackage() string {
+	info, ok := debug.ReadBuildInfo()
+	switch {
+	case !ok:
+		return ""
+	case info.Path == "" || info.Path == "command-line-arguments":
 		return info.Main.Path
 	}
-	return ""
+	return info.Path
 }
 
 // WithWrappers puts wrappers around each attempt of every job, and around each call of a leader

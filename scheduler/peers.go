@@ -92,7 +92,7 @@ func (p *peers) read(replicas []heartbeat.Replica) (changed bool) {
 		if _, departed := p.departed[r.Instance]; departed || !canClaim(r) {
 			continue
 		}
-		m := member{id: r.ID, weight: weightOf(r.MaxRuns, largest), jobs: r.Jobs, set: r.Set}
+		m := member{id: r.ID, weight: weightOf(r.MaxRuns, largest), room: r.MaxRuns, jobs: r.Jobs, set: r.Set}
 		if len(r.Jobs) < r.JobCount {
 			m.jobs = nil // not all are known
 		}

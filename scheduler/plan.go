@@ -88,6 +88,9 @@ func plan(s situation) decision {
 	if s.spec.Paused {
 		return s.skipUpTo(s.now, wire.Skipped, wire.ReasonPaused)
 	}
+	if s.due(tick) <= s.resumed {
+		return s.skipUpTo(s.resumed, wire.Skipped, wire.ReasonPaused)
+	}
 	late, grace := s.now-s.due(tick), s.grace()
 	overlapped := tick > s.caughtUp && s.due(tick) <= s.blocked
 	switch {

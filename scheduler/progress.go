@@ -23,6 +23,8 @@ const (
 	progressSettled progressKind = 's'
 	// It is undecided, and the lease in its way ends at Until unless it is renewed.
 	progressBusy progressKind = 'b'
+	// It is due, and the sender has no room for it.
+	progressFull progressKind = 'f'
 	// Nothing but its watermark.
 	progressDecided progressKind = 'd'
 	// The record has lost something, and the sender knows a watermark of Tick: see inquiries. Until is

@@ -24,6 +24,7 @@ type ranking struct {
 type member struct {
 	id     string
 	weight float64           // above 0
+	room   int               // the weight of jobs that it runs at a time; 0: no limit
 	jobs   map[string]string // the revisions of those that it serves; nil when they are not known
 	set    string            // the digest of those; empty when its heartbeat lists them
 	hash   uint64            // of the id
@@ -38,7 +39,7 @@ func newRanking(self string, members []member) *ranking {
 
 // equal reports whether both claim the same in the same order.
 func (m member) equal(n member) bool {
-	return m.id == n.id && m.weight == n.weight && (m.jobs == nil) == (n.jobs == nil) &&
+	return m.id == n.id && m.weight == n.weight && m.room == n.room && (m.jobs == nil) == (n.jobs == nil) &&
 		(m.set != "" && m.set == n.set || maps.Equal(m.jobs, n.jobs))
 }
 
@@ -49,10 +50,11 @@ type place struct {
 	first int32 // of the members of the ranking, the one that claims first; of no meaning with rank 0
 }
 
-// of returns the place of this replica for a job with that revision, not counting the members that
-// it leaves out. Those that have another definition of the job count among themselves: they may not
-// know its ticks. A replica that is not a member, as far as it knows, is first.
-func (r *ranking) of(job, revision string, except ...string) place {
+// of returns the place of this replica for a job with that revision and weight, not counting the
+// members that it leaves out. Those that have another definition of the job count among themselves:
+// they may not know its ticks. Those that can never run it, for its weight, are last. A replica
+// that is not a member, as far as it knows, is first.
+func (r *ranking) of(job, revision string, weight int, except ...string) place {
 	if r == nil {
 		return place{}
 	}
@@ -74,14 +76,14 @@ func (r *ranking) of(job, revision string, except ...string) place {
 	if self < 0 {
 		return p
 	}
-	mine, highest := r.members[self].score(key), 0.0
+	mine, highest := r.members[self].scoreOf(key, weight), math.Inf(-1)
 	for i := range r.members {
 		m := &r.members[i]
 		if !serve(m) {
 			continue
 		}
 		p.among++
-		score := m.score(key)
+		score := m.scoreOf(key, weight)
 		if score > mine || score == mine && m.id < r.self {
 			p.rank++
 		}
@@ -108,6 +110,16 @@ func (m *member) score(key uint64) float64 {
 	const bits = 53 // of a float64's fraction
 	uniform := (float64(mix(m.hash+mix(key))>>(64-bits)) + 0.5) / (1 << bits)
 	return -m.weight / math.Log(uniform)
+}
+
+// scoreOf is how much a member is preferred for a job of that weight: below 0 if it can never run
+// it.
+func (m *member) scoreOf(key uint64, weight int) float64 {
+	score := m.score(key)
+	if m.room != 0 && weight > m.room {
+		return -1 / score
+	}
+	return score
 }
 
 func hashOf(text string) uint64 {

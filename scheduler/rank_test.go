@@ -36,7 +36,7 @@ func owned(t *testing.T, rankings []*ranking, jobs int) []int {
 	for j := range jobs {
 		first := 0
 		for i, r := range rankings {
-			if p := r.of(fmt.Sprintf("job-%d", j), ""); p.rank == 0 {
+			if p := r.of(fmt.Sprintf("job-%d", j), "", 1); p.rank == 0 {
 				counts[i]++
 				first++
 			}
@@ -66,7 +66,7 @@ func TestEveryRankIsTakenOnce(t *testing.T) {
 	for j := range 100 {
 		var ranks []int
 		for _, r := range list {
-			p := r.of(fmt.Sprint(j), "")
+			p := r.of(fmt.Sprint(j), "", 1)
 			require.EqualValues(t, 7, p.among)
 			ranks = append(ranks, int(p.rank))
 		}
@@ -81,19 +81,36 @@ func TestWhoLeavesMovesNobodyElse(t *testing.T) {
 	after := rankings(slices.Delete(slices.Clone(members), 3, 4))
 	for j := range 1000 {
 		job := fmt.Sprint("job-", j)
-		gone := before[3].of(job, "").rank
+		gone := before[3].of(job, "", 1).rank
 		for i, r := range after {
 			was := before[i]
 			if i >= 3 {
 				was = before[i+1]
 			}
-			want := was.of(job, "").rank
+			want := was.of(job, "", 1).rank
 			if want > gone {
 				want--
 			}
-			require.Equal(t, want, r.of(job, "").rank)
-			require.Equal(t, want, was.of(job, "", "worker-3").rank)
+			require.Equal(t, want, r.of(job, "", 1).rank)
+			require.Equal(t, want, was.of(job, "", 1, "worker-3").rank)
 		}
+	}
+}
+
+func TestWhoCanNeverRunAJobIsRankedLast(t *testing.T) {
+	members := membersOf(9, equal)
+	for i := range members {
+		members[i].room = i % 5 // of two members there is no limit
+	}
+	for j := range 200 {
+		ranks := map[int32]bool{}
+		for i, r := range rankings(members) {
+			p := r.of(fmt.Sprint(j), "", 3)
+			require.EqualValues(t, 9, p.among)
+			require.Equal(t, i%5 == 1 || i%5 == 2, p.rank >= 5, "4 of 9 have room for 1 or 2")
+			ranks[p.rank] = true
+		}
+		require.Len(t, ranks, 9)
 	}
 }
 
@@ -112,7 +129,7 @@ func TestOtherRevisionsAreRankedApart(t *testing.T) {
 	first := map[string]int{}
 	for i, r := range rankings(members) {
 		revision := []string{"old", "new", "-"}[i%3]
-		p := r.of("job", revision)
+		p := r.of("job", revision, 1)
 		if revision == "-" {
 			require.Equal(t, place{among: 1, first: p.first}, p, "the only one, as far as it knows")
 			continue
@@ -127,9 +144,9 @@ func TestOtherRevisionsAreRankedApart(t *testing.T) {
 
 func TestReplicaThatIsNoMemberRanksFirst(t *testing.T) {
 	var none *ranking
-	require.Zero(t, none.of("job", "").rank)
-	require.Zero(t, newRanking("stranger", membersOf(5, equal)).of("job", "").rank)
-	require.Zero(t, newRanking("worker-0", nil).of("job", "").rank)
+	require.Zero(t, none.of("job", "", 1).rank)
+	require.Zero(t, newRanking("stranger", membersOf(5, equal)).of("job", "", 1).rank)
+	require.Zero(t, newRanking("worker-0", nil).of("job", "", 1).rank)
 }
 
 func TestBackupsWaitInOrderAndNotForLong(t *testing.T) {
@@ -160,14 +177,14 @@ func TestPlaceWithoutHolderFollowsFromPlaceWithIt(t *testing.T) {
 	for i := range 200 {
 		job := fmt.Sprint("job-", i)
 		for _, r := range rankings(membersOf(7, equal)) {
-			p := r.of(job, "")
+			p := r.of(job, "", 1)
 			for _, m := range r.members {
 				q, ok := r.without(p, m.id)
 				if !ok || m.id == r.self {
 					continue
 				}
 				known++
-				require.Equal(t, r.of(job, "", m.id).takeover(), q.takeover())
+				require.Equal(t, r.of(job, "", 1, m.id).takeover(), q.takeover())
 			}
 		}
 	}

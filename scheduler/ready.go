@@ -16,7 +16,7 @@ func (s *Scheduler) WaitReady(ctx context.Context) error {
 		switch {
 		case s.stopping.Load():
 			return ErrStopping
-		case s.health.isUp() && s.known():
+		case s.health.isWorking() && s.known():
 			return nil
 		}
 		select {

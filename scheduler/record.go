@@ -6,6 +6,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
 )
 
 // syncedLocked takes in the record that the store has.
@@ -23,17 +24,34 @@ func (c *contender) syncedLocked(r protocol.Record) {
 		c.from = c.s.clock.ms()
 	}
 	c.record = record{synced: true, made: true, defined: true, since: c.since, paused: r.Paused}
+	if !r.Resumed.IsZero() {
+		c.resumed = r.Resumed.UnixMilli()
+	}
 	if !r.Revised.IsZero() {
 		c.edited, c.had = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules).had(c.due)
 	}
 	if r.Watermark < c.cursor.watermark && c.aheadLocked() { // it was brought back
 		c.cursor.watermark, c.cursor.next = 0, 0
 	}
+	for _, settled := range r.Settled {
+		c.outcomeLocked(settled.Outcome, settled.At.UnixMilli())
+	}
 	c.advanceLocked(r.Watermark)
 	c.confirmedLocked(r.Watermark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms(), false)
 	if tick := c.tickAfter(0); fresh && c.cursor.next == 0 && tick != 0 { // a single instant, and it never runs
 		c.undoneLocked(tick, wire.Missed, wire.ReasonPast)
+	}
+}
+
+// outcomeLocked takes in that a run was settled at a time.
+func (c *contender) outcomeLocked(outcome lease.Outcome, at int64) {
+	switch outcome {
+	case wire.Succeeded:
+		c.lastSuccess = max(c.lastSuccess, at)
+	case wire.Failed:
+		c.lastFailure = max(c.lastFailure, at)
+	default: // nobody's work ended
 	}
 }
 

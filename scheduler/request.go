@@ -39,6 +39,9 @@ func (r *request) claimsTick(tick int64) bool {
 	return r != nil && r.skip == nil && r.claim.Tick == tick
 }
 
+// replaces reports whether it is a claim of a tick that is to have the room of a run.
+func (r *request) replaces() bool { return r != nil && r.skip == nil && r.claim.NoRoom }
+
 // reply is the result of a request.
 type reply struct {
 	received time.Time
@@ -108,20 +111,11 @@ func (c *contender) beginLocked(r *request) *request {
 	if r.skips() {
 		r.skip.Until = c.s.until()
 	} else {
-		r.claim.Until, r.claim.TakeoverUntil = c.s.until(), c.s.takeoverUntil()
+		r.claim.Until, r.claim.Repeated = c.s.until(), r.tries > 1
+		c.boundTakeoverLocked(&r.claim)
 	}
 	c.pending = r
 	return r
-}
-
-// repeatLocked sends the pending request again, unless that is of no use. A takeover that was
-// granted a TTL ago has run out, and another may have taken the tick over since.
-func (c *contender) repeatLocked() *request {
-	if r := c.pending; r.skips() || !r.claim.OnlyOpen || time.Since(r.sent) < c.s.ttl {
-		return c.beginLocked(r)
-	}
-	c.pending = nil
-	return nil
 }
 
 // ask sends a request to the store and waits for the reply. The mutex is not locked.
@@ -132,14 +126,18 @@ func (c *contender) ask(r *request) reply {
 	if r.skips() {
 		a.watermark, a.skipped, err = c.s.store.Skip(ctx, *r.skip)
 		c.s.inflight.answered(r.sent, err)
-		c.s.bounded(r.sent, err)
+		kind := reads
+		if a.skipped {
+			kind = writes
+		}
+		c.s.bounded(kind, r.sent, err)
 		a.failed = err != nil
 		return a
 	}
 	a.answer, err = c.s.store.Claim(ctx, r.claim)
 	a.received = time.Now()
 	c.s.inflight.answered(r.sent, err)
-	c.s.answered(a.received.Sub(r.sent), err)
+	c.s.answered(claimKind(a.answer, err), a.received.Sub(r.sent), err)
 	if err == nil {
 		c.s.clockSeen(r.sent, a.received, a.answer.Now)
 		if c.s.observed {
@@ -156,7 +154,10 @@ func (c *contender) receiveLocked(r *request, a reply) {
 		c.failedLocked(r)
 		return
 	}
-	c.rest, c.failures = rest{}, 0
+	if now := steady.Now(); c.silentLocked(now) {
+		c.contact = now
+	}
+	c.rest, c.failures, c.failing = rest{}, 0, 0
 	if r.skips() {
 		c.skippedLocked(r, a)
 	} else {
@@ -174,6 +175,9 @@ func (c *contender) failedLocked(r *request) {
 	}
 	if r.skips() && c.pending == r {
 		c.pending = nil
+	}
+	if c.failing == 0 {
+		c.failing = r.moment
 	}
 	wait := min(int64(firstRetry)<<min(c.failures, 10), lastRetry)
 	c.failures++

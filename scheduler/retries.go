@@ -31,7 +31,9 @@ func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
 	failed.Started, r.began = r.began, failed.Ended
 	r.runs = append(r.runs[max(0, len(r.runs)-wire.MaxRetried+1):], failed)
 	c.retried[run.Token] = r
+	spec := c.spec
 	c.unlock()
+	c.s.failing.add(run, spec, err, failed.Ended, wait)
 	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
 }
 
@@ -55,8 +57,11 @@ func (c *contender) recordAttempt(ctx context.Context, run jobs.Run) {
 func (c *contender) takeRetries(token int64) retries {
 	c.mu.Lock()
 	defer c.unlock()
-	r := c.retried[token]
-	delete(c.retried, token)
+	r, known := c.retried[token]
+	if known {
+		delete(c.retried, token)
+		c.s.failing.end(c.name, token)
+	}
 	return r
 }
 

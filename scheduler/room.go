@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/solotick/solotick/jobs"
@@ -17,9 +18,6 @@ func (c *contender) roomLocked(due int64) bool {
 	if c.room > 0 {
 		return true
 	}
-	if c.spec.Overlap == jobs.Replace && len(c.running) > 0 { // the tick takes the place of one that runs here
-		return true
-	}
 	if c.short != 0 {
 		due = min(due, c.short)
 	}
@@ -31,23 +29,66 @@ func (c *contender) roomLocked(due int64) bool {
 	return true
 }
 
+// needsNoRoomLocked reports whether a claim of the job's next tick is of use without room: the tick
+// is skipped, or is to wait for a run of this replica and to have its room.
+func (c *contender) needsNoRoomLocked() bool {
+	return c.paused != nil || c.spec.Overlap == jobs.Replace && c.runsLocked()
+}
+
 // takeRoomLocked hands the room over to a run that was granted.
 func (c *contender) takeRoomLocked() int {
 	room := int(c.room)
-	if c.room = 0; room == 0 { // the claim needed none, or two claims whose answers were lost had been granted
+	c.room = 0
+	switch spare := room - c.spec.Weight; {
+	case room == 0: // two claims whose answers were lost had been granted
 		room = c.spec.Weight
 		c.s.capacity.take(room)
+	case spare > 0:
+		room = c.spec.Weight
+		c.s.capacity.release(spare)
 	}
 	return room
 }
 
+// inherit takes the room of a run of this replica whose handler has returned if another tick waits
+// to take its place. It reports whether it did: then bequeathed is to be called when the run is
+// settled.
+func (c *contender) inherit(room int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone || !c.pending.replaces() && !slices.ContainsFunc(c.open, func(l look) bool { return l.waits }) {
+		return false
+	}
+	c.room += int32(room) //nolint:gosec // at most limits.MaxWeight
+	c.heirs++
+	return true
+}
+
+// bequeathed takes in that a run is settled whose room the contender has: if nothing is claimed
+// with it now, it is given back.
+func (c *contender) bequeathed() {
+	c.mu.Lock()
+	defer c.unlock()
+	if c.heirs--; !c.active && !c.contendingLocked() {
+		c.restRoomLocked()
+	}
+	c.pokeLocked()
+}
+
+// roomToUseLocked reports whether the contender, while it rests, has room that it is to use or give
+// back.
+func (c *contender) roomToUseLocked() bool {
+	return c.waits != nil && (c.waits.offered.Load() || c.room > 0 && c.heirs == 0 && c.pending == nil)
+}
+
 // restRoomLocked gives back what the contender does not need while it rests. It keeps the place in
-// the queue if a tick found no room just now, and the room if a claim may have been granted.
+// the queue if a tick found no room just now, and the room if a claim may have been granted, or is
+// to be made when the run that had it is settled.
 func (c *contender) restRoomLocked() {
 	if c.short == 0 {
 		c.s.capacity.withdraw(c.waits)
 	}
-	if c.room > 0 && (c.gone || c.pending == nil || c.pending.skips()) {
+	if c.room > 0 && c.heirs == 0 && (c.gone || c.pending == nil || c.pending.skips()) {
 		c.s.capacity.release(int(c.room))
 		c.room = 0
 	}

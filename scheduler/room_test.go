@@ -3,6 +3,8 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,39 +14,6 @@ import (
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
-
-// heaviest is the greatest weight of the jobs that ran at one time on a replica, by what their
-// handlers saw.
-func (f *fleet) heaviest(replica string) int {
-	weights := map[string]int{}
-	for _, j := range f.jobs {
-		weights[j.Name()] = j.Spec().Weight
-	}
-	type change struct {
-		at    time.Time
-		delta int
-	}
-	var changes []change
-	for _, a := range f.runs.of("") {
-		if a.Replica == replica {
-			changes = append(changes, change{a.start, weights[a.Job]})
-			if !a.end.IsZero() {
-				changes = append(changes, change{a.end, -weights[a.Job]})
-			}
-		}
-	}
-	most := 0
-	for _, c := range changes {
-		sum := 0
-		for _, d := range changes {
-			if d.at.Before(c.at) || d.at.Equal(c.at) {
-				sum += d.delta
-			}
-		}
-		most = max(most, sum)
-	}
-	return most
-}
 
 // runsBy counts the runs of each replica.
 func (f *fleet) runsBy() map[string]int {
@@ -66,12 +35,134 @@ func TestFullReplicaLeavesTicksToOthers(t *testing.T) {
 		f.sleepTo(70 * time.Second)
 		require.Equal(t, map[string]int{"a": 2, "b": 4, "c": 6}, f.runsBy())
 		for _, a := range f.runs.of("") {
-			require.LessOrEqual(t, a.start.Sub(a.Tick), 2*time.Second, "as soon as the backups claim")
+			require.Less(t, a.start.Sub(a.Tick), 100*time.Millisecond, "no backup waits for a full owner")
 		}
 		for _, r := range f.replicas {
 			require.Equal(t, 0, r.Capacity().Used, "room is given back")
 			require.Equal(t, 0, r.Capacity().Waiting)
 		}
+	})
+}
+
+// fullReports counts the reports of full owners from now on.
+func (f *fleet) fullReports() (count func() int) {
+	var n atomic.Int64
+	go func() {
+		_ = f.store.Subscribe(f.t.Context(), func(message []byte) { n.Add(int64(strings.Count(string(message), "\nf "))) })
+	}()
+	return func() int { return int(n.Load()) }
+}
+
+func TestWhoCanNeverRunAJobOwnsItNot(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		reports := f.fullReports()
+		for i := range 12 {
+			f.job(fmt.Sprintf("heavy-%02d", i), fmt.Sprintf("%d * * * * *", 5*i), takes(time.Second), jobs.WithWeight(4))
+		}
+		f.start("a", scheduler.WithMaxRuns(2))
+		f.start("b", scheduler.WithMaxRuns(3))
+		f.start("c", scheduler.WithMaxRuns(8))
+		f.sleepTo(2*time.Minute + 59*time.Second)
+		runs := f.runs.of("")
+		require.Len(t, runs, 35)
+		for _, a := range runs {
+			require.Equal(t, a.Tick, a.start.UTC(), a.Job)
+		}
+		require.Zero(t, reports(), "the owner has room")
+	})
+}
+
+func TestFullOwnerPassesItsTicksOn(t *testing.T) {
+	for name, start := range map[string]func(f *fleet, tick time.Duration) time.Duration{
+		"on schedule": func(_ *fleet, tick time.Duration) time.Duration { return tick },
+		"triggered": func(f *fleet, tick time.Duration) time.Duration {
+			f.sleepTo(tick + 3*time.Second)
+			return f.trigger("job").Sub(epoch)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("job", "0 * * * * *", takes(0))
+				replicas := f.startMany(3, scheduler.WithMaxRuns(1))
+				f.sleepTo(61 * time.Second)
+				owner := f.owner("job")
+				busy := f.newJob("busy", "@at 2000-01-01T00:01:50Z", takes(time.Minute), jobs.WithDelivery(jobs.AtMostOnce))
+				require.NoError(t, owner.Add(busy))
+				tick := start(f, 2*time.Minute)
+				f.sleepTo(tick + 2*time.Second)
+				runs := f.runsOf("job", at(tick))
+				require.Len(t, runs, 1)
+				require.NotEqual(t, owner.Replica(), runs[0].Replica)
+				require.Less(t, runs[0].start.Sub(runs[0].Tick), 50*time.Millisecond)
+				require.Len(t, replicas, 3)
+			})
+		})
+	}
+}
+
+func TestLostReportOfAFullOwnerCostsABackupsWait(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		for i := range 12 {
+			f.job(fmt.Sprintf("job-%02d", i), "* * * * *", takes(5*time.Second))
+		}
+		for i, id := range []string{"a", "b", "c"} {
+			r := f.start(id, scheduler.WithMaxRuns(2*i+2))
+			r.link.set(func(c call) fault { return fault{cut: c.verb == verbReceive} })
+		}
+		f.sleepTo(70 * time.Second)
+		require.Equal(t, map[string]int{"a": 2, "b": 4, "c": 6}, f.runsBy())
+		for _, a := range f.runs.of("") {
+			require.LessOrEqual(t, a.start.Sub(a.Tick), time.Second)
+		}
+	})
+}
+
+func TestPausedTickNeedsNoRoom(t *testing.T) {
+	for _, misfire := range []jobs.Misfire{jobs.MisfireSkip, jobs.MisfireLatest, jobs.MisfireAll} {
+		t.Run(string(misfire), func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("long", "@at 2000-01-01T00:00:15Z", takes(10*time.Minute), jobs.WithDelivery(jobs.AtMostOnce))
+				f.job("other", "@at 2000-01-01T00:00:15Z", takes(10*time.Minute), jobs.WithDelivery(jobs.AtMostOnce))
+				f.job("paused", "* * * * *", takes(0), jobs.WithMisfire(misfire, time.Second))
+				f.startMany(2, scheduler.WithMaxRuns(1))
+				f.sleepTo(30 * time.Second)
+				f.pause("paused")
+				f.sleepTo(3*time.Minute + 500*time.Millisecond)
+				require.Equal(t, map[string]int{"skipped paused": 3}, f.passed("paused"))
+				require.Equal(t, map[protocol.Outcome]int{"skipped": 3}, f.fates("paused"))
+				f.resume("paused")
+				f.sleepTo(4*time.Minute + 20*time.Second)
+				require.Empty(t, f.runs.of("paused"), "now it needs some")
+				for _, r := range f.replicas {
+					require.Equal(t, scheduler.Capacity{MaxRuns: 1, Used: 1, Waiting: r.Capacity().Waiting}, r.Capacity())
+				}
+			})
+		})
+	}
+}
+
+// TestReplacingTickHasTheRoomOfTheReplaced, and no more, while others wait for room.
+func TestReplacingTickHasTheRoomOfTheReplaced(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		heavy := jobs.WithWeight(3)
+		f.job("first", "*/10 * * * * *", takes(time.Hour), replacing, heavy)
+		f.job("second", "*/10 * * * * *", func(ctx context.Context, run jobs.Run) error {
+			_ = takes(time.Hour)(ctx, run)
+			time.Sleep(100 * time.Millisecond) // it saves what it has
+			return context.Cause(ctx)
+		}, replacing, heavy)
+		f.job("other", "5 1-59 * * * *", takes(0), heavy, jobs.WithMisfire(jobs.MisfireSkip, 50*time.Second))
+		f.start("a", scheduler.WithMaxRuns(6))
+		f.sleepTo(5*time.Minute + 5*time.Second)
+		require.Equal(t, 6, f.heaviest("a"))
+		for job, late := range map[string]time.Duration{"first": 0, "second": 100 * time.Millisecond} {
+			runs := f.runs.of(job)
+			require.Len(t, runs, 30)
+			for _, a := range runs[1:] {
+				require.Equal(t, late, a.start.Sub(a.Tick), "%s at %s", job, since(a.Tick))
+			}
+		}
+		require.Empty(t, f.runs.of("other"), "there is never room for it")
 	})
 }
 

@@ -30,13 +30,15 @@ var (
 
 // run is one run of a tick by this replica.
 type run struct {
-	c     *contender
-	lease *lease.Lease
-	about jobs.Run
-	once  bool // the job's delivery is at most once
-	note  int  // how long the note beside the outcome may be
-	room  int  // of the replica's capacity, which it takes
-	work  func(ctx context.Context, run jobs.Run, then func(error))
+	c       *contender
+	lease   *lease.Lease
+	about   jobs.Run
+	once    bool // the job's delivery is at most once
+	replace bool // another tick of the job may replace it
+	note    int  // how long the note beside the outcome may be
+	room    int  // of the replica's capacity, which it takes
+	left    bool // to the next tick of the job, which waits for it
+	work    func(ctx context.Context, run jobs.Run, then func(error))
 
 	began time.Time // the zero time when the lease had ended before
 	over  time.Time // when the handler returned
@@ -55,7 +57,7 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	c.working.Add(1)
 	s.working.add()
 	s.ending.add()
-	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, note: wire.NoteLimit(*c.spec), room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
+	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, replace: c.spec.Overlap == jobs.Replace && s.capacity.max > 0, note: wire.NoteLimit(*c.spec), room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l, Payload: jobs.Payload(a.Payload),
 	}}
@@ -105,7 +107,9 @@ func (r *run) done() {
 	r.took = r.over.Sub(r.began)
 	r.c.working.Add(-1)
 	s.working.remove()
-	s.capacity.release(r.room)
+	if r.left = r.replace && r.c.inherit(r.room); !r.left {
+		s.capacity.release(r.room)
+	}
 	s.queue.end(r.settle)
 }
 
@@ -113,6 +117,9 @@ func (r *run) done() {
 func (r *run) settle() {
 	c, l, s := r.c, r.lease, r.c.s
 	defer s.ending.remove()
+	if r.left {
+		defer c.bequeathed()
+	}
 	r.retried = c.takeRetries(l.Token())
 	switch {
 	case r.began.IsZero():
@@ -145,6 +152,11 @@ func (r *run) settle() {
 			outcome = wire.Failed
 		}
 		why := r.end(outcome)
+		if why == nil {
+			c.mu.Lock()
+			c.outcomeLocked(outcome, s.clock.ms())
+			c.mu.Unlock()
+		}
 		switch {
 		case why != nil:
 			s.observe(RunLost{Run: r.about, Err: r.err, Cause: why, Took: r.took, Held: time.Since(r.began)})

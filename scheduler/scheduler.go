@@ -37,6 +37,8 @@ type Scheduler struct {
 	clock   *fleetClock
 	trust   *trust
 	health  *health
+	contact *storeContact
+	reach   protocol.Reacher // nil of a store that answers as a whole
 	timers  *timers
 	queue   *admission
 	calls   *callTimeout
@@ -68,6 +70,7 @@ type Scheduler struct {
 	seenKinds  map[memberKind]bool
 	living     atomic.Int32 // replicas that were seen last
 	facts      *facts
+	failing    failing
 	instances  instances     // of this replica's id
 	heartbeats heartbeats    // of the members
 	offset     time.Duration // of the clock, as the last heartbeat said it
@@ -100,7 +103,7 @@ type Scheduler struct {
 // [Scheduler.Update]. It starts nothing: see [Scheduler.Run]. The error joins all faults of its
 // arguments.
 func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
-	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), ttl: 15 * time.Second, grace: 30 * time.Second, module: mainModule()}
+	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), ttl: 15 * time.Second, grace: 30 * time.Second, module: mainPackage()}
 	var faults []error
 	for i, opt := range opts {
 		if opt == nil {
@@ -150,6 +153,8 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	s.queue = newAdmission(s.inflight, o.ttl)
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
+	s.contact = newContact(o.ttl)
+	s.reach, _ = store.(protocol.Reacher)
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.ttl), newHealth(s.storeChanged, s.hint)
 	s.facts, s.health.back = newFacts(store), s.storeIsBack
 	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed(store)
@@ -168,10 +173,10 @@ func serves(mine, wanted []string) bool {
 // Replica returns the replica's id.
 func (s *Scheduler) Replica() string { return s.replica }
 
-// Ready reports whether the store answers, its clock is trusted, and every job's ticks are being
+// Ready reports whether the store answers and takes writes, its clock is trusted, and every job's ticks are being
 // contended for.
 func (s *Scheduler) Ready() bool {
-	return s.ready.Load() && s.health.isUp() && !s.trust.holds() && !s.stopping.Load()
+	return s.ready.Load() && s.health.isWorking() && !s.trust.holds() && !s.stopping.Load()
 }
 
 // JobStatus is this replica's knowledge of a job.
@@ -186,15 +191,25 @@ type JobStatus struct {
 	// next one is paused or waits for an earlier one that runs; and for a leader task. It grows
 	// while the store is away, and while no replica has room.
 	Overdue time.Duration
+	// LastSuccess and LastFailure are when a tick was last settled as succeeded and as failed, by
+	// fleet time. Each is zero unless this replica settled it, or has read it in the record. That has
+	// the newer of the two.
+	LastSuccess, LastFailure time.Time
+	// FailingSince is since when attempts of a run by this replica fail, a leader task's too: two in a
+	// row or more. It is zero when none does. An attempt that has run for 5 min, and for two of the
+	// longest waits of its retry policy, does well.
+	FailingSince time.Time
 }
 
 // Jobs returns the jobs that this replica contends for, sorted by name.
 func (s *Scheduler) Jobs() []JobStatus {
 	set := s.jobs.Load()
 	list := make([]JobStatus, 0, len(set.contenders)+len(set.leaders))
+	failing := s.failing.since(s.clock.now())
 	for _, c := range set.contenders {
-		status := JobStatus{Name: c.name}
+		status := JobStatus{Name: c.name, FailingSince: failing[c.name]}
 		c.mu.Lock()
+		status.LastSuccess, status.LastFailure = wire.FromMilli(c.lastSuccess), wire.FromMilli(c.lastFailure)
 		if next := c.nextLocked(); next != 0 {
 			status.Next = time.UnixMilli(next).UTC()
 		}
@@ -206,7 +221,8 @@ func (s *Scheduler) Jobs() []JobStatus {
 		list = append(list, status)
 	}
 	for _, l := range set.leaders {
-		list = append(list, JobStatus{Name: l.job.Name(), Leader: true, Leads: l.leads.Load()})
+		name := l.job.Name()
+		list = append(list, JobStatus{Name: name, Leader: true, Leads: l.leads.Load(), FailingSince: failing[name]})
 	}
 	slices.SortFunc(list, func(a, b JobStatus) int { return strings.Compare(a.Name, b.Name) })
 	return list
@@ -249,6 +265,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	helpers.Go(func() { s.sendReports(background) })
 	helpers.Go(func() { s.receiveReports(background) })
 	helpers.Go(func() { s.admit(background) })
+	helpers.Go(func() { s.repeatOutages(background) })
 	helpers.Go(func() {
 		select {
 		case <-s.life.stop:
@@ -331,7 +348,7 @@ func (s *Scheduler) request() string {
 // renewed takes in a round of renewals.
 func (s *Scheduler) renewed(r lease.Renewal) {
 	if r.Took > 0 {
-		s.answered(r.Took, r.Err)
+		s.answered(renewals, r.Took, r.Err)
 	}
 	s.observe(Renewed{r})
 }

@@ -67,26 +67,12 @@ func TestPendingClaimIsRepeatedAsItWas(t *testing.T) {
 	c.receiveLocked(first, reply{failed: true})
 	require.Equal(t, retrying, c.rest.state)
 	require.Same(t, first, c.pending)
-	require.Same(t, first, c.repeatLocked())
+	require.Same(t, first, c.beginLocked(c.pending))
 	require.Equal(t, id, first.claim.Request)
 
 	c.receiveLocked(first, reply{received: time.Now(), answer: protocol.Answer{Status: protocol.Decided, Watermark: 60_000}})
 	require.Nil(t, c.pending)
 	require.EqualValues(t, 60_000, c.cursor.watermark)
-}
-
-// TestTakeoverOfAnotherTTLIsForgotten: a lease that was granted a TTL ago has run out, and another
-// replica may take it over as well.
-func TestTakeoverOfAnotherTTLIsForgotten(t *testing.T) {
-	s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil })
-	c := s.jobs.Load().contenders[0]
-	r := &request{claim: c.claim(60_000)}
-	r.claim.OnlyOpen = true
-	c.beginLocked(r)
-	require.Same(t, r, c.repeatLocked())
-	r.sent = r.sent.Add(-s.ttl)
-	require.Nil(t, c.repeatLocked())
-	require.Nil(t, c.pending)
 }
 
 func TestFailedSkipIsDecidedAgain(t *testing.T) {
@@ -96,7 +82,7 @@ func TestFailedSkipIsDecidedAgain(t *testing.T) {
 	c.beginLocked(r)
 	c.receiveLocked(r, reply{failed: true})
 	require.Same(t, r, c.pending, "at once again: it may have been done")
-	c.repeatLocked()
+	c.beginLocked(c.pending)
 	c.receiveLocked(r, reply{failed: true})
 	require.Nil(t, c.pending)
 	require.Equal(t, retrying, c.rest.state)

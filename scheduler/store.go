@@ -8,12 +8,16 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
-// storeChanged takes in that the store began or ceased to answer.
+// storeChanged takes in that the store began or ceased to work.
 func (s *Scheduler) storeChanged(e Event) {
+	if e.(StoreChanged).WritesOnly {
+		s.wantAnnounce() // heartbeats show when it takes writes again
+	}
 	s.news.publish()
 	s.observe(e)
 }
@@ -27,13 +31,21 @@ func (s *Scheduler) hint(err error) string {
 }
 
 // answered takes in how a call of the store went.
-func (s *Scheduler) answered(took time.Duration, err error) {
+func (s *Scheduler) answered(kind callKind, took time.Duration, err error) {
 	if errors.Is(err, protocol.ErrRecord) { // the store has answered, though not to this
 		s.unreadable(err)
-		err = nil
+		kind, err = reads, nil
 	}
-	if s.health.report(took, err) {
+	if err == nil {
+		now := steady.Now()
+		s.contact.Answered(now.Add(-took), now)
+	}
+	if _, ok := s.store.(protocol.Membership); !ok { // no heartbeat shows when writes work again
+		kind = reads
+	}
+	if s.health.report(kind, took, err) {
 		s.wantAnnounce()
+		s.renewer.Check() // and what could not be settled
 		for _, c := range s.jobs.Load().contenders {
 			c.recovered() // those that failed meanwhile wait for this
 		}
@@ -61,7 +73,7 @@ func (s *Scheduler) unreadable(err error) {
 const (
 	beatEvery  = time.Second             // between two looks at the store's clock, of a replica that holds leases
 	idleEvery  = 1750 * time.Millisecond // of one that holds none. Messages are asked for with the time: see Watch of a store
-	heldEvery  = 250 * time.Millisecond  // while that clock is not trusted
+	heldEvery  = 250 * time.Millisecond  // while that clock is not trusted, or writes fail
 	probeEvery = 100 * time.Millisecond  // while the store does not answer
 )
 
@@ -98,12 +110,12 @@ func (s *Scheduler) lookIn(after time.Duration) time.Duration {
 	switch {
 	case last <= after:
 		return 0
-	case s.trust.holds():
+	case s.trust.holds(), s.health.isProbed():
 		every = heldEvery
 	case s.renewer.Held() > 0: // it writes that back when the store has lost it, and others wait no longer than heardOf
 		every = beatEvery
 	}
-	return last + every - s.clock.local(time.Now())
+	return last + min(every, s.contactEvery()) - s.clock.local(time.Now())
 }
 
 // look asks the store for its time and reports whether it answered.
@@ -115,7 +127,7 @@ func (s *Scheduler) look() bool {
 	if err == nil {
 		s.sawTime(sent, time.Now(), now, since)
 	}
-	s.answered(time.Since(sent), err)
+	s.answered(reads, time.Since(sent), err)
 	return err == nil
 }
 
@@ -136,6 +148,7 @@ func (s *Scheduler) remembers(since time.Time) {
 		return
 	}
 	if !before.IsZero() {
+		s.contact.End()
 		s.observe(RecordsLost{Since: since})
 	}
 	for _, c := range s.jobs.Load().contenders {
@@ -221,14 +234,15 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		c.mu.Lock()
 		defined[i] = c.job
 		syncs[i] = protocol.Sync{
-			Name: c.name, Known: c.knownLocked(), Watermark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
+			Name: c.name, Known: c.knownLocked(), Watermark: c.lastDue(now), Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
 			Paused: c.paused, Policy: wire.PolicyOf(c.job.Spec()), Defines: !c.defined, Until: s.until(),
 		}
 		switch known := c.knownLocked(); {
 		case !c.made:
 		case since > c.since:
-			// A tick after the loss cannot have been granted before it; of the others nobody knows.
-			syncs[i].Watermark = max(since, known)
+			// A tick that was due after the loss cannot have been granted before it, but for one that
+			// others have reported: their definition may differ. Of the rest nobody knows.
+			syncs[i].Watermark = max(c.lastDue(since), min(c.hints.watermark, since), known)
 		case known > 0: // the record is gone alone
 			syncs[i].Watermark = known
 		}
@@ -239,7 +253,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	records, err := s.store.Sync(ctx, syncs)
 	cancel()
 	received := time.Now()
-	s.bounded(began, err)
+	s.bounded(reads, began, err)
 	if errors.Is(err, protocol.ErrRecord) {
 		return s.syncSingly(part)
 	}
@@ -288,12 +302,13 @@ func (s *Scheduler) watch(ctx context.Context) {
 		_ = w.Watch(ctx, func(name string, tick int64) { // an error shows in the other calls, if it matters
 			if name == "" {
 				connected.Store(true)
+				s.contact.listening(true)
 				s.verify() // what happened since a record was read, and before now, was not notified
 			}
 			s.woken(name, tick)
 		})
 		if connected.Load() {
-			s.health.shaken()
+			s.contact.listening(false)
 		}
 	})
 }

@@ -58,10 +58,15 @@ func TestNothingStartsWhileTheStoreIsAway(t *testing.T) {
 				}
 				downs, _ := eventsWhere(f, storeDown)
 				require.Len(t, downs, 3)
+				still, _ := eventsWhere(f, func(e scheduler.StoreChanged) bool { return !e.Up && e.Away > 0 })
+				require.Len(t, still, 3*4, "once a minute")
+				for _, e := range still {
+					require.Zero(t, e.Away%time.Minute)
+				}
 				ups, at := eventsWhere(f, func(e scheduler.StoreChanged) bool { return e.Up })
 				require.Len(t, ups, 6)
 				for _, up := range at[3:] {
-					require.WithinRange(t, up, epoch.Add(5*time.Minute+7*time.Second), epoch.Add(5*time.Minute+9*time.Second))
+					require.WithinRange(t, up, epoch.Add(5*time.Minute+7*time.Second), epoch.Add(5*time.Minute+10*time.Second))
 				}
 			})
 		})

@@ -16,7 +16,6 @@ type look struct {
 	waits     bool  // it was not granted yet, and is to start when those before it have ended
 	triggered bool  // and was not claimed yet: no answer can say that it is not open
 	released  bool  // it may be free though its lease has not run out
-	putOff    int   // how often it was left to its holder for a moment though its lease had run out
 	short     bool  // there was no room for its run
 	free      int64 // since when nobody is known to run it, though it could begin; 0 before it was looked after
 }
@@ -108,6 +107,7 @@ func (c *contender) recovered() {
 // now. If there is none, it returns when the next one should be.
 func (c *contender) lookLocked(now int64) (tick, at int64) {
 	for _, l := range c.open {
+		c.s.contact.watch(max(l.at, now))
 		again := l.short && c.short == 0 // once each time that there may be room
 		switch {
 		case (l.at <= now || again) && (tick == 0 || l.tick < tick):
@@ -121,14 +121,6 @@ func (c *contender) lookLocked(now int64) (tick, at int64) {
 	}
 	return 0, at
 }
-
-// settleGrace is how long a tick whose lease ran out is left to its holder after trouble with the
-// store. It may have finished meanwhile, and settles as soon as it can. A try to settle that hangs
-// is given up after a second.
-const settleGrace = 1500 * time.Millisecond
-
-// mostPutOff bounds that when there is always some trouble.
-const mostPutOff = 3
 
 // takeoverMargin is for how long, beyond two TTLs, an interrupted tick may be taken over however
 // short its job's catch-up window is. A fleet that lives takes that long at most, after trouble
@@ -146,16 +138,13 @@ func (c *contender) takeOverLocked(tick, now int64) *request {
 	if l.free == 0 {
 		l.free = min(max(l.at, 1), now)
 	}
-	wait := c.leaveLocked(l)
-	if !l.waits { // what waits was never granted
-		wait = max(wait, c.s.quietFor())
-	}
-	if wait > 0 {
+	if wait, may := c.takeoverInLocked(); !may && !l.waits && !l.released {
 		l.at = now + ms(wait)
 		return nil
 	}
 	if !c.roomLocked(tick) {
 		l.at, l.short = now+ms(c.s.ttl), true // woken before, when there is room
+		c.passLocked(tick)
 		return nil
 	}
 	l.triggered = false
@@ -166,23 +155,14 @@ func (c *contender) takeOverLocked(tick, now int64) *request {
 	return c.beginLocked(r)
 }
 
-// leaveLocked returns for how long a tick whose lease ran out is to be left to its holder.
-func (c *contender) leaveLocked(l *look) time.Duration {
-	wait := settleGrace - c.s.health.steady()
-	if wait <= 0 || l.released || l.waits || l.putOff == mostPutOff {
-		return 0
-	}
-	if c.s.health.isUp() {
-		l.putOff++
-	}
-	return wait
-}
-
 // lookAfterLocked is when to look after a tick for which there is nothing to do before a lease runs
 // out. It is at once if something has happened while that answer was under way.
 func (c *contender) lookAfterLocked(tick, now int64, remaining time.Duration, waits, overtaken bool, holder ...string) look {
 	if overtaken {
 		return look{tick: tick, at: now + c.backupLocked(), waits: waits, released: true}
+	}
+	if !waits && remaining <= 0 { // the store leaves it to its holder
+		remaining, _ = c.takeoverInLocked()
 	}
 	return look{tick: tick, at: now + ms(remaining) + c.takeoverLocked(holder...) + rand.Int64N(50), waits: waits}
 }
@@ -217,7 +197,8 @@ func (c *contender) othersLocked(open []protocol.Open, tick, now int64, overtake
 		if b := before.of(o.Tick); b != nil && (c.pending.claimsTick(o.Tick) || b.released || o.Remaining <= 0) {
 			l = *b                                             // it is being looked after
 			if o.Remaining <= 0 && o.Attempt > 0 && !l.short { // and its lease has not been renewed meanwhile
-				l.at = min(l.at, now+ms(settleGrace))
+				wait, _ := c.takeoverInLocked()
+				l.at = min(l.at, now+ms(wait))
 			}
 		}
 		c.open.set(l)

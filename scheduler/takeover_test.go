@@ -192,6 +192,8 @@ func TestTickIsTakenOverByLaterReplica(t *testing.T) {
 		first.link.cut()
 		time.Sleep(2 * ttl)
 		f.start("second")
+		time.Sleep(protocol.ReturnGrace(ttl) - 100*time.Millisecond)
+		require.Empty(t, f.runs.running("job"), "the store may have been away, and the first may be about to settle")
 		time.Sleep(time.Second)
 		require.Len(t, f.runs.running("job"), 1)
 		require.Equal(t, "second", f.runs.running("job")[0].Replica)

@@ -19,6 +19,9 @@ func (c *contender) work(waited time.Duration) {
 		return
 	}
 	c.active, c.short = true, 0
+	if c.rest.state == crowded { // it asks for room again, else it would leave the queue
+		c.rest = rest{}
+	}
 	for s := c.stepLocked(now); s.at != 0 && s.at <= now; s = c.stepLocked(now) {
 		if r := c.doLocked(s, now); r != nil {
 			c.unlock()
@@ -62,7 +65,7 @@ func (c *contender) putOff(now int64) bool {
 func (c *contender) doLocked(s step, now int64) *request {
 	switch s.state {
 	case retrying:
-		return c.repeatLocked()
+		return c.beginLocked(c.pending)
 	case takingOver:
 		return c.takeOverLocked(s.tick, now)
 	case confirming:
@@ -86,8 +89,8 @@ func (c *contender) restLocked() {
 // wakeAtLocked is when there will be something to do; 0 when only something that happens can say.
 func (c *contender) wakeAtLocked() int64 {
 	c.backup.Store(c.placeLocked().rank > 0)
-	if c.waits != nil && c.waits.offered.Load() {
-		return 1 // to take it, or to give it back
+	if c.roomToUseLocked() {
+		return 1
 	}
 	return c.stepLocked(c.s.clock.ms()).at
 }
@@ -104,7 +107,7 @@ func (c *contender) lookAtLocked() int64 {
 // decideLocked does what the plan says about the ticks that are due.
 func (c *contender) decideLocked(now int64) *request {
 	c.rest = rest{}
-	d := plan(situation{cursor: c.cursor, policies: c.policiesLocked(), now: now, settling: c.s.health.steady() < settleGrace})
+	d := plan(situation{cursor: c.cursor, policies: c.policiesLocked(), now: now, settling: c.s.settling()})
 	switch d.action {
 	case skipTicks:
 		return c.beginLocked(&request{skip: c.skip(d), decision: d})
@@ -127,8 +130,10 @@ func (c *contender) claimTickLocked(d decision, now int64) *request {
 		c.s.report(report{kind: progressBusy, job: c.name, tick: d.tick, until: now + ms(c.s.ttl)})
 		return nil
 	}
-	if !c.roomLocked(c.due(d.tick) + c.backupLocked()) {
+	room := c.roomLocked(c.due(d.tick) + c.backupLocked())
+	if !room && !c.needsNoRoomLocked() {
 		c.waitForRoomLocked(d.tick, now)
+		c.passLocked(d.tick)
 		return nil
 	}
 	c.cursor = c.cursor.planned(d)
@@ -137,7 +142,7 @@ func (c *contender) claimTickLocked(d decision, now int64) *request {
 		r.began, r.waited = w.began, true
 	}
 	r.claim.NotBefore = time.UnixMilli(c.due(d.tick))
-	r.claim.Overlap = d.overlap
+	r.claim.Overlap, r.claim.NoRoom = d.overlap, !room
 	if d.latest != 0 {
 		r.claim.NotAfter = time.UnixMilli(d.latest)
 	}

@@ -32,6 +32,7 @@ gzip -n9 "$work"/common/man/*.1
 nfpm=${NFPM:-$work/nfpm}
 [ -x "$nfpm" ] || { step "nfpm" && GOARCH= GOOS= go build -modfile=release.mod -o "$nfpm" github.com/goreleaser/nfpm/v2/cmd/nfpm; }
 go build -o "$work/sbom" ./internal/sbom
+go build -o "$work/licences" ./internal/licences
 
 for target in $targets; do
 	os=${target%/*} arch=${target#*/}
@@ -44,6 +45,7 @@ for target in $targets; do
 	GOOS=$os GOARCH=$arch go build -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$stage/worker" ./cmd/worker
 	"$work/sbom" "$stage/worker" "$version" >"$stage/worker.cdx.json"
 	cp "$stage/worker.cdx.json" "$out/$name.cdx.json"
+	"$work/licences" "$stage/worker" >"$stage/LICENSES-OF-MODULES"
 	tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw -cf - "$name" |
 		gzip -n9 >"$out/$name.tar.gz"
 	[ "$os" = linux ] || continue

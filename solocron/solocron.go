@@ -10,12 +10,14 @@
 // takes the Redis client and the namespace that the replicas share. Otherwise:
 //
 //   - A job does not overlap with itself, on any replica. jobs.WithOverlap allows that again.
-//   - Ticks that came due while no replica lived are caught up: the newest one, if it is not older
-//     than an hour. jobs.WithMisfire and jobs.WithCatchUp say otherwise.
+//   - Of the ticks that came due while no replica lived, those up to 10 s late run, and of older ones
+//     the newest, if it is not older than an hour. jobs.WithMisfire and jobs.WithCatchUp say
+//     otherwise.
 //   - @every is aligned to the Unix epoch, not to the start of the process.
 //   - The default time zone is UTC, not that of the machine: replicas must agree.
 //   - Panics are failures with a stack, with and without the chain of WithChain.
 //   - At a clock change, a job at a fixed time runs once: see package jobs/schedule.
+//   - A job whose day never comes, such as 30 February, never runs as there, and can be triggered.
 //   - A func() cannot be stopped. When its lease is lost, or the replica stops, it goes on:
 //     AddHandler adds a function that is given a context and a fencing token.
 package solocron
@@ -24,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -51,21 +54,27 @@ type (
 	Schedule = cron.Schedule
 	// JobWrapper wraps a Job: see WithChain.
 	JobWrapper = cron.JobWrapper
+	// Logger is what robfig/cron logs to: see WithLogger.
+	Logger = cron.Logger
 )
 
-// Cron is a scheduler of named jobs. It is safe for concurrent use, and can be started once.
+// Cron is a scheduler of named jobs. It is safe for concurrent use, and can be started again after
+// Stop.
 type Cron struct {
-	scheduler *solotick.Scheduler
-	settings  settings
-	err       error // of New's arguments
+	fresh    func() *solotick.Scheduler // one that has no jobs
+	settings settings
+	err      error // of New's arguments
 
-	mu      sync.Mutex
-	last    EntryID
-	entries map[EntryID]*entry
+	mu        sync.Mutex
+	scheduler *solotick.Scheduler // nil after Stop, until it is needed
+	running   bool
+	ended     context.Context // of the last Stop; nil before
+	last      EntryID
+	entries   map[EntryID]*entry
 }
 
 type entry struct {
-	name string
+	job *jobs.Job
 	Entry
 }
 
@@ -73,6 +82,8 @@ type settings struct {
 	seconds  bool
 	location *time.Location
 	chain    cron.Chain
+	logger   Logger // that of WithLogger, or one that discards
+	logged   bool   // by that of WithLogger
 	options  []solotick.Option
 }
 
@@ -99,16 +110,17 @@ func WithOptions(options ...solotick.Option) Option {
 }
 
 // New makes a replica of the fleet that the namespace names, in the Redis of client. Faults of the
-// arguments are returned by Start and Run; those of options of this package by each AddFunc, too.
+// arguments are returned by each AddFunc, and by Start and Run. These log them as an error, too, for
+// a program that ignores what robfig's Start does not return.
 func New(client redis.UniversalClient, namespace string, options ...Option) *Cron {
 	set, err := apply(options)
-	return newCron(solotick.New(client, namespace, set.options...), set, err)
+	return newCron(func() *solotick.Scheduler { return solotick.New(client, namespace, set.options...) }, set, err)
 }
 
 // On is [New] on any store, such as memory in tests.
 func On(store lease.Store, options ...Option) *Cron {
 	set, err := apply(options)
-	return newCron(solotick.On(store, set.options...), set, err)
+	return newCron(func() *solotick.Scheduler { return solotick.On(store, set.options...) }, set, err)
 }
 
 func apply(options []Option) (set settings, err error) {
@@ -121,19 +133,44 @@ func apply(options []Option) (set settings, err error) {
 		option(&set)
 	}
 	if set.location == nil || set.location == time.Local {
-		err = errors.Join(err, fmt.Errorf("solocron: location: %q must be a time zone that all replicas know by its name, such as Europe/Berlin", fmt.Sprint(set.location)))
+		given := "nil" // which calls itself UTC
+		if set.location != nil {
+			given = set.location.String()
+		}
+		err = errors.Join(err, fmt.Errorf("solocron: location: %q must be a time zone that all replicas know by its name, such as Europe/Berlin", given))
 		set.location = time.UTC
+	}
+	if set.logged = set.logger != nil; set.logged {
+		set.options = append(set.options, solotick.WithLogger(slog.New(handler{logger: set.logger})))
+	} else {
+		set.logger = cron.DiscardLogger
 	}
 	return set, err
 }
 
-func newCron(s *solotick.Scheduler, set settings, err error) *Cron {
-	return &Cron{scheduler: s, settings: set, err: err, entries: map[EntryID]*entry{}}
+func newCron(fresh func() *solotick.Scheduler, set settings, err error) *Cron {
+	s := fresh()
+	if _, missing := s.Fleet(); missing != nil {
+		err = errors.Join(err, missing)
+	}
+	return &Cron{fresh: fresh, scheduler: s, settings: set, err: err, entries: map[EntryID]*entry{}}
+}
+
+// schedulerLocked returns the scheduler that runs, or that the next Start starts.
+func (c *Cron) schedulerLocked() *solotick.Scheduler {
+	if c.scheduler == nil {
+		c.scheduler = c.fresh()
+		for _, e := range c.entries {
+			c.scheduler.Replace(e.job)
+		}
+	}
+	return c.scheduler
 }
 
 // AddFunc adds a function that is called at each tick of the schedule, on one replica. The name is
 // the job's on all replicas; policies are options of package jobs. The schedule may begin with
-// CRON_TZ= or TZ= and a time zone. Jobs can be added before the start and after.
+// CRON_TZ= or TZ= and a time zone. Jobs can be added before the start and after; those that are
+// added after Stop run from the next start on.
 func (c *Cron) AddFunc(name, spec string, cmd func(), options ...jobs.Option) (EntryID, error) {
 	if cmd == nil {
 		return c.add(name, spec, nil, nil, options)
@@ -147,7 +184,8 @@ func (c *Cron) AddJob(name, spec string, cmd Job, options ...jobs.Option) (Entry
 		return c.add(name, spec, nil, nil, options)
 	}
 	wrapped := c.settings.chain.Then(cmd)
-	handler := func(context.Context, jobs.Run) error {
+	handler := func(_ context.Context, run jobs.Run) error {
+		c.settings.logger.Info("run", "now", time.Now().In(c.settings.location), "entry", name, "tick", run.Tick)
 		wrapped.Run()
 		return nil
 	}
@@ -172,18 +210,22 @@ func (c *Cron) Schedule(name string, schedule Schedule, cmd Job, options ...jobs
 
 func (c *Cron) add(name, spec string, handler jobs.Handler, e *Entry, options []jobs.Option) (EntryID, error) {
 	zone, rest, err := c.zoneOf(spec)
+	if neverFires(rest) {
+		rest = "@at 1970-01-01T00:00:00Z"
+	}
 	job, jobErr := jobs.New(name, rest, handler, append([]jobs.Option{jobs.WithTimezone(zone)}, options...)...)
 	if err := errors.Join(c.err, err, jobErr); err != nil {
 		return 0, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.scheduler.Job(job); err != nil {
+	if err := c.schedulerLocked().Job(job); err != nil {
 		return 0, err
 	}
 	c.last++
-	e.ID, e.Schedule = c.last, job.Schedule()
-	c.entries[c.last] = &entry{name: name, Entry: *e}
+	e.ID, e.Schedule = c.last, zoned{job.Schedule()}
+	c.entries[c.last] = &entry{job: job, Entry: *e}
+	c.settings.logger.Info("added", "now", time.Now().In(c.settings.location), "entry", name, "next", c.at(*e).Next)
 	return c.last, nil
 }
 
@@ -207,10 +249,9 @@ func (c *Cron) zoneOf(spec string) (zone, rest string, err error) {
 func (c *Cron) Entries() []Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
 	list := make([]Entry, 0, len(c.entries))
 	for _, e := range c.entries {
-		list = append(list, at(e.Entry, now))
+		list = append(list, c.at(e.Entry))
 	}
 	slices.SortFunc(list, func(a, b Entry) int {
 		switch {
@@ -230,13 +271,14 @@ func (c *Cron) Entry(id EntryID) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries[id]; ok {
-		return at(e.Entry, time.Now())
+		return c.at(e.Entry)
 	}
 	return Entry{}
 }
 
-func at(e Entry, now time.Time) Entry {
-	e.Next = e.Schedule.Next(now)
+// at returns the entry with its next tick, in the time zone of c as robfig has it.
+func (c *Cron) at(e Entry) Entry {
+	e.Next = e.Schedule.Next(time.Now().In(c.settings.location))
 	return e
 }
 
@@ -246,41 +288,93 @@ func (c *Cron) Remove(id EntryID) {
 	defer c.mu.Unlock()
 	if e, ok := c.entries[id]; ok {
 		delete(c.entries, id)
-		c.scheduler.Remove(e.name)
+		c.schedulerLocked().Remove(e.job.Name())
+		c.settings.logger.Info("removed", "entry", e.job.Name())
 	}
 }
 
 // Location returns the time zone of schedules that name none.
 func (c *Cron) Location() *time.Location { return c.settings.location }
 
-// Start starts the scheduler and returns at once. The error is that of New's arguments, or says
-// that it was started before.
+// Start starts the scheduler and returns at once. It does nothing when c runs already. The error,
+// which is logged too, is that of New's arguments, and says which names are taken twice.
 func (c *Cron) Start() error {
-	if c.err != nil {
-		return c.err
+	s, err := c.begin()
+	if s != nil {
+		err = s.Start()
 	}
-	return c.scheduler.Start()
+	return c.report(s, err)
 }
 
-// Run starts the scheduler and returns when it is stopped.
+// Run starts the scheduler and returns when it is stopped, or at once when c runs already. The
+// error is as that of Start.
 func (c *Cron) Run() error {
-	if c.err != nil {
-		return c.err
+	s, err := c.begin()
+	if s != nil {
+		err = s.Run(context.Background())
 	}
-	return c.scheduler.Run(context.Background())
+	return c.report(s, err)
+}
+
+// begin returns the scheduler that is to be started; nil when c runs already, or cannot.
+func (c *Cron) begin() (*solotick.Scheduler, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil || c.running {
+		return nil, c.err
+	}
+	c.running = true
+	c.settings.logger.Info("start")
+	for _, e := range c.entries {
+		c.settings.logger.Info("schedule", "entry", e.job.Name(), "next", c.at(e.Entry).Next)
+	}
+	return c.schedulerLocked(), nil
+}
+
+// report logs what a program that knows robfig's Start does not look at.
+func (c *Cron) report(s *solotick.Scheduler, err error) error {
+	if err == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s == c.scheduler {
+		c.running = false
+	}
+	const message = "the cron does not run"
+	if c.settings.logged {
+		c.settings.logger.Error(err, message)
+	} else {
+		slog.Error(message, "error", err)
+	}
+	return err
 }
 
 // Stop claims no more ticks. The context that it returns ends when the runs have ended: at most the
 // shutdown grace of package scheduler, and 10 s, later. Ticks that have not begun are run by
-// another replica.
+// another replica. Start starts c again.
 func (c *Cron) Stop() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.scheduler
+	if s == nil {
+		return c.ended
+	}
+	c.scheduler, c.running = nil, false
+	c.settings.logger.Info("stop")
 	ctx, ended := context.WithCancel(context.Background())
+	c.ended = ctx
 	go func() {
 		defer ended()
-		_ = c.scheduler.Shutdown(context.Background()) // it is logged which handlers go on
+		_ = s.Shutdown(context.Background()) // it is logged which handlers go on
 	}()
 	return ctx
 }
 
-// Scheduler is what c is made of: locks, triggers, and the fleet.
-func (c *Cron) Scheduler() *solotick.Scheduler { return c.scheduler }
+// Scheduler is what c is made of: locks, triggers, and the fleet. After Stop it is another one,
+// which the next Start starts.
+func (c *Cron) Scheduler() *solotick.Scheduler {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.schedulerLocked()
+}

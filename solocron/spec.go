@@ -10,6 +10,26 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
+// zoned is a schedule whose ticks are in the time zone of the time that is asked for, as robfig's.
+type zoned struct{ Schedule }
+
+// Next implements Schedule.
+func (z zoned) Next(t time.Time) time.Time {
+	next := z.Schedule.Next(t)
+	if next.IsZero() {
+		return next
+	}
+	return next.In(t.Location())
+}
+
+// neverFires reports whether robfig takes a schedule that names no day of any year. It is how a job
+// is switched off, which package jobs refuses.
+func neverFires(spec string) bool {
+	parser := cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+	s, err := parser.Parse(spec)
+	return err == nil && s.Next(time.Unix(0, 0)).IsZero()
+}
+
 // specOf writes a schedule that robfig/cron has read as text again.
 func specOf(schedule Schedule) (string, error) {
 	switch s := schedule.(type) {

@@ -8,8 +8,15 @@
 //
 // gocron calls a Locker with nothing but the job's name, when its own clock says that the job is
 // due. It releases the lock when the job ends. A lock that is deleted then is free for a replica
-// whose clock is late: it runs the tick again. This Locker claims the tick that is nearest to the
-// store's clock, and settles it: nobody is granted it again.
+// whose clock is late, or that started later: it runs the job again.
+//
+// This Locker holds the job while it runs, on one replica at a time, and then remembers the run. A
+// call is refused when another replica has run the job since this replica's call before it. So
+// replicas that start apart, or whose clocks differ, run a job once a period, whatever kind of job
+// it is. When the replica that runs it goes, another one does, at most a period later.
+// [WithSchedule] makes the tick itself what is claimed, by the store's clock.
+//
+// For the same reason, a job's RunNow is refused on a replica that does not run the job at present.
 //
 // What a Locker cannot give, and package scheduler does:
 //
@@ -26,6 +33,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
@@ -33,6 +41,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/internal/naming"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
 	"github.com/solotick/solotick/lease"
@@ -47,6 +56,7 @@ var ErrNotMine = errors.New("sologocron: another replica runs this tick, or has 
 // Locker is a gocron.Locker over a store of leases. It is safe for concurrent use.
 type Locker struct {
 	store     lease.Store
+	records   protocol.Inspector
 	own       *redislease.Store // the same, when [NewRedisLocker] has made it
 	renewer   *lease.Renewer
 	holder    string
@@ -55,6 +65,10 @@ type Locker struct {
 	early     time.Duration
 	schedules map[string]*schedule.Schedule
 	old       gocron.Locker // nil without a bridge
+	made      time.Time
+
+	mu    sync.Mutex
+	calls map[string]time.Time // the last one for each job without a schedule
 }
 
 type settings struct {
@@ -85,9 +99,9 @@ func WithSchedule(job, spec, zone string) Option {
 	}
 }
 
-// WithGrain is the period to which the ticks of jobs without a schedule are rounded. The clocks of
-// replicas may differ by less than half of it, and such a job must not be due more often. From 1
-// ms; the default is 1 s.
+// WithGrain is for jobs without a schedule: the clocks of replicas may differ by less than half of
+// it while replicas start. Set it to the period of the jobs when clocks are that wrong. From 1 ms;
+// the default is 1 s.
 func WithGrain(d time.Duration) Option { return func(s *settings) { s.grain = d } }
 
 // WithTTL is how long a lease outlives its replica's last word. From 100 ms to 24 h; the default
@@ -133,6 +147,8 @@ func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
 		}
 	}
 	fault(store != nil, "store", store, "must not be nil")
+	records, ok := store.(protocol.Inspector)
+	fault(store == nil || ok, "store", fmt.Sprintf("%T", store), "must be one that shows records: a protocol.Inspector")
 	fault(naming.Valid(set.holder), "holder", set.holder, naming.Rule)
 	fault(set.ttl >= 100*time.Millisecond && set.ttl <= 24*time.Hour, "ttl", set.ttl, "must be from 100ms to 24h")
 	fault(set.grain >= time.Millisecond, "grain", set.grain, "must be at least 1ms")
@@ -141,7 +157,9 @@ func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
 		return nil, err
 	}
 	return &Locker{
-		store: store, renewer: lease.NewRenewer(store), holder: set.holder, ttl: set.ttl, grain: set.grain, early: set.early, schedules: set.schedules, old: set.old,
+		store: store, records: records, renewer: lease.NewRenewer(store), holder: set.holder, ttl: set.ttl,
+		grain: set.grain, early: set.early, schedules: set.schedules, old: set.old,
+		made: time.Now(), calls: map[string]time.Time{},
 	}, nil
 }
 
@@ -176,21 +194,16 @@ func (l *Locker) Close() {
 	}
 }
 
-// Lock implements gocron.Locker. It waits for the tick's time when this replica's clock is fast.
-// Any error makes gocron skip the job: one that matches [ErrNotMine], or one of the store.
+// Lock implements gocron.Locker. It waits for the tick's time when this replica's clock is fast and
+// the job has a schedule. Any error makes gocron skip the job: one that matches [ErrNotMine], or one
+// of the store.
 func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
-	tick, err := l.tick(ctx, job)
+	held, err := l.claim(ctx, job)
+	if errors.Is(err, lease.ErrHeld) || errors.Is(err, lease.ErrDecided) {
+		err = fmt.Errorf("%w: %w", ErrNotMine, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sologocron: lock %q: %w", job, err)
-	}
-	held, err := l.renewer.Acquire(ctx, lease.Claim{
-		Name: nameOf(job), Tick: tick.UnixMilli(), Holder: l.holder, TTL: l.ttl, NotBefore: tick,
-	})
-	switch {
-	case errors.Is(err, lease.ErrHeld), errors.Is(err, lease.ErrDecided):
-		return nil, fmt.Errorf("sologocron: lock %q at %s: %w: %w", job, tick.Format(time.RFC3339Nano), ErrNotMine, err)
-	case err != nil:
-		return nil, fmt.Errorf("sologocron: lock %q at %s: %w", job, tick.Format(time.RFC3339Nano), err)
 	}
 	both := tickLock{lease: held}
 	if l.old == nil {
@@ -198,20 +211,44 @@ func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
 	}
 	if both.old, err = l.old.Lock(ctx, job); err != nil {
 		// No replica with a bridge runs the tick any more, since one of the old release does.
-		skipped := held.Settle(context.WithoutCancel(ctx), "skipped")
-		return nil, fmt.Errorf("sologocron: lock %q at %s: the old lock: %w", job, tick.Format(time.RFC3339Nano), errors.Join(ErrNotMine, err, skipped))
+		skipped := held.Settle(context.WithoutCancel(ctx), protocol.OutcomeSkipped)
+		return nil, fmt.Errorf("sologocron: lock %q: the old lock: %w", job, errors.Join(ErrNotMine, err, skipped))
 	}
 	return both, nil
 }
 
-// tick is the job's tick that is nearest to fleet time; it has come when the error is nil.
-func (l *Locker) tick(ctx context.Context, job string) (time.Time, error) {
+// claim is granted the tick that this call is for.
+func (l *Locker) claim(ctx context.Context, job string) (*lease.Lease, error) {
+	if s, ok := l.schedules[job]; ok {
+		tick, err := l.tick(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return l.acquire(ctx, nameOf(job), tick.UnixMilli(), tick)
+	}
+	called := time.Now()
+	now, _, err := l.store.Time(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.acquireNext(ctx, nameOf(job), l.since(job, called, now), now)
+}
+
+// acquire is granted a tick unless another one of the job is held.
+func (l *Locker) acquire(ctx context.Context, name string, tick int64, notBefore time.Time) (*lease.Lease, error) {
+	return l.renewer.Acquire(ctx, lease.Claim{
+		Name: name, Tick: tick, Holder: l.holder, TTL: l.ttl, NotBefore: notBefore, Overlap: protocol.OverlapWait,
+	})
+}
+
+// tick is the schedule's tick that is nearest to fleet time; it has come when the error is nil.
+func (l *Locker) tick(ctx context.Context, s *schedule.Schedule) (time.Time, error) {
 	for began := time.Now(); ; {
 		now, _, err := l.store.Time(ctx)
 		if err != nil {
 			return time.Time{}, err
 		}
-		tick, err := l.nearest(job, now)
+		tick, err := nearest(s, now)
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -230,11 +267,7 @@ func (l *Locker) tick(ctx context.Context, job string) (time.Time, error) {
 	}
 }
 
-func (l *Locker) nearest(job string, now time.Time) (time.Time, error) {
-	s, ok := l.schedules[job]
-	if !ok {
-		return now.Round(l.grain).UTC(), nil
-	}
+func nearest(s *schedule.Schedule, now time.Time) (time.Time, error) {
 	next := s.Next(now)
 	last := before(s, now)
 	switch {

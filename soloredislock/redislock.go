@@ -35,7 +35,7 @@ import (
 )
 
 // These are redislock's own, so that a program needs one import, and that its errors can be
-// compared with either.
+// compared with either, by == too.
 type (
 	// Options are those of one call. Token must be empty.
 	Options = redislock.Options
@@ -44,9 +44,10 @@ type (
 )
 
 var (
-	// ErrNotObtained is matched when another holds the lock, and by Refresh when it is not held.
+	// ErrNotObtained is returned as it is when another holds the lock, and by Refresh when it is
+	// not held.
 	ErrNotObtained = redislock.ErrNotObtained
-	// ErrLockNotHeld is matched by Release when the lock is not held any more.
+	// ErrLockNotHeld is returned as it is by Release when the lock is not held any more.
 	ErrLockNotHeld = redislock.ErrLockNotHeld
 )
 
@@ -100,7 +101,7 @@ func Obtain(ctx context.Context, locks *lock.Locks, key string, ttl time.Duratio
 	return New(locks).Obtain(ctx, key, ttl, opt)
 }
 
-// Obtain obtains the lock of a key, any string, for ttl, at least 1 ms. The error matches
+// Obtain obtains the lock of a key, any string, for ttl, at least 1 ms. The error is
 // [ErrNotObtained] when another holds it and the strategy of opt has no more retries. Without a
 // deadline of ctx, ttl limits the retries.
 func (c *Client) Obtain(ctx context.Context, key string, ttl time.Duration, opt *Options) (*Lock, error) {
@@ -152,7 +153,10 @@ func (c *Client) try(ctx context.Context, key string, ttl time.Duration, o Optio
 	l := &Lock{key: key, metadata: o.Metadata}
 	if c.old != nil {
 		var err error
-		if l.old, err = c.old.Obtain(ctx, key, ttl, nil); err != nil {
+		switch l.old, err = c.old.Obtain(ctx, key, ttl, nil); {
+		case errors.Is(err, ErrNotObtained):
+			return nil, ErrNotObtained
+		case err != nil:
 			return nil, fmt.Errorf("soloredislock: obtain %q: the old lock: %w", key, err)
 		}
 	}
@@ -166,11 +170,11 @@ func (c *Client) try(ctx context.Context, key string, ttl time.Duration, o Optio
 		l.keepOld(ttl, c.keepAlive)
 		return l, nil
 	}
-	err = errors.Join(err, l.releaseOld(ctx))
+	old := l.releaseOld(ctx)
 	if errors.Is(err, lease.ErrHeld) {
-		return nil, fmt.Errorf("soloredislock: obtain %q: %w: %w", key, ErrNotObtained, err)
+		return nil, ErrNotObtained // the old lock runs out, otherwise
 	}
-	return nil, fmt.Errorf("soloredislock: obtain %q: %w", key, err)
+	return nil, fmt.Errorf("soloredislock: obtain %q: %w", key, errors.Join(err, old))
 }
 
 // Lock is a lock that was obtained. It is safe for concurrent use.
@@ -205,14 +209,14 @@ func (l *Lock) TTL(context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// Refresh makes the lock last for ttl from now. The error matches [ErrNotObtained] when it is not
+// Refresh makes the lock last for ttl from now. The error is [ErrNotObtained] when it is not
 // held any more.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration, opt *Options) error {
 	if ttl < time.Millisecond {
 		return fmt.Errorf("soloredislock: ttl: %q must be at least 1ms", ttl)
 	}
 	if !l.hold.Extend(ttl) {
-		return fmt.Errorf("soloredislock: refresh %q: %w", l.key, ErrNotObtained)
+		return ErrNotObtained
 	}
 	if l.old != nil {
 		return l.old.Refresh(ctx, ttl, opt)
@@ -220,16 +224,16 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration, opt *Options) err
 	return nil
 }
 
-// Release releases the lock. The error matches [ErrLockNotHeld] when it was not held any more. A
+// Release releases the lock. The error is [ErrLockNotHeld] when it was not held any more. A
 // nil Lock is not held.
 func (l *Lock) Release(ctx context.Context) error {
 	if l == nil {
 		return ErrLockNotHeld
 	}
 	held, err := l.hold.Release(ctx)
-	err = errors.Join(err, l.releaseOld(ctx))
+	old := l.releaseOld(ctx)
 	if !held && err == nil || errors.Is(err, lease.ErrFenced) {
-		return errors.Join(fmt.Errorf("soloredislock: release %q: %w", l.key, ErrLockNotHeld), err)
+		return ErrLockNotHeld // the old lock runs out, otherwise
 	}
-	return err
+	return errors.Join(err, old)
 }

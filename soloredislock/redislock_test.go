@@ -12,7 +12,6 @@ import (
 	"github.com/bsm/redislock"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/soloredislock"
@@ -42,8 +41,7 @@ func TestLockIsObtainedOnceUntilReleased(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, time.Hour, ttl)
 		_, err = b.Obtain(t.Context(), key, time.Hour, nil)
-		require.ErrorIs(t, err, redislock.ErrNotObtained)
-		require.ErrorIs(t, err, lease.ErrHeld)
+		require.Same(t, redislock.ErrNotObtained, err)
 		other, err := b.Obtain(t.Context(), key+"2", time.Hour, nil)
 		require.NoError(t, err)
 		require.NoError(t, other.Release(t.Context()))
@@ -86,7 +84,7 @@ func TestRetriesFollowTheStrategy(t *testing.T) {
 		lock, err := a.Obtain(t.Context(), key, 20*time.Second, nil)
 		require.NoError(t, err)
 		_, err = b.Obtain(t.Context(), key, time.Hour, &soloredislock.Options{RetryStrategy: soloredislock.LimitRetry(soloredislock.LinearBackoff(time.Second), 3)})
-		require.ErrorIs(t, err, soloredislock.ErrNotObtained)
+		require.Same(t, soloredislock.ErrNotObtained, err)
 		require.Equal(t, 3*time.Second, time.Since(began))
 
 		_, err = b.Obtain(t.Context(), key, 5*time.Second, &soloredislock.Options{RetryStrategy: soloredislock.LinearBackoff(time.Second)})
@@ -101,7 +99,7 @@ func TestRetriesFollowTheStrategy(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, 20.5, time.Since(began).Seconds(), 0.5)
 		require.NoError(t, next.Release(t.Context()))
-		require.ErrorIs(t, lock.Release(t.Context()), soloredislock.ErrLockNotHeld)
+		require.Same(t, soloredislock.ErrLockNotHeld, lock.Release(t.Context()))
 	})
 }
 
@@ -116,11 +114,11 @@ func TestRefreshExtendsALockThatIsHeld(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, time.Second, ttl)
 		_, err = b.Obtain(t.Context(), key, time.Minute, nil)
-		require.ErrorIs(t, err, soloredislock.ErrNotObtained)
+		require.Same(t, soloredislock.ErrNotObtained, err)
 
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.ErrorIs(t, lock.Refresh(t.Context(), time.Minute, nil), soloredislock.ErrNotObtained)
+		require.Same(t, soloredislock.ErrNotObtained, lock.Refresh(t.Context(), time.Minute, nil))
 		require.Error(t, lock.Context().Err())
 	})
 }
@@ -132,14 +130,14 @@ func TestReleaseSaysThatALockIsNotHeld(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		other, err := b.Obtain(t.Context(), key, time.Hour, nil)
 		require.NoError(t, err)
-		require.ErrorIs(t, expired.Release(t.Context()), redislock.ErrLockNotHeld)
+		require.Same(t, redislock.ErrLockNotHeld, expired.Release(t.Context()))
 		ttl, err := other.TTL(t.Context())
 		require.NoError(t, err)
 		require.Positive(t, ttl, "another's lock stays")
 		require.NoError(t, other.Release(t.Context()))
-		require.ErrorIs(t, other.Release(t.Context()), redislock.ErrLockNotHeld)
+		require.Same(t, redislock.ErrLockNotHeld, other.Release(t.Context()))
 		var none *soloredislock.Lock
-		require.ErrorIs(t, none.Release(t.Context()), redislock.ErrLockNotHeld)
+		require.Same(t, redislock.ErrLockNotHeld, none.Release(t.Context()))
 	})
 }
 
@@ -153,7 +151,7 @@ func TestKeepAliveLastsUntilTheRelease(t *testing.T) {
 		require.NoError(t, lock.Context().Err())
 		require.NoError(t, lock.Refresh(t.Context(), time.Second, nil))
 		_, err = b.Obtain(t.Context(), key, time.Second, nil)
-		require.ErrorIs(t, err, soloredislock.ErrNotObtained)
+		require.Same(t, soloredislock.ErrNotObtained, err)
 		require.NoError(t, lock.Release(t.Context()))
 	}, soloredislock.WithKeepAlive())
 }

@@ -22,7 +22,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	err := rs.NewMutex("my-mutex").TryLock()
-	fmt.Println("another one is refused:", errors.Is(err, soloredsync.ErrFailed))
+	taken := new(soloredsync.ErrTaken)
+	fmt.Println("another one is refused:", errors.As(err, &taken))
 	fmt.Println("it is mine:", mutex.Context().Err() == nil)
 	fmt.Println(mutex.Unlock())
 	fmt.Println("it was mine:", mutex.Context().Err() != nil)

@@ -39,17 +39,19 @@ import (
 )
 
 // These are redsync's own, so that a program needs one import, and that its errors can be compared
-// with either.
+// with either, by == too.
 var (
-	// ErrFailed is matched when a mutex could not be locked.
+	// ErrFailed is returned by Lock when its context ended, and matched when the store failed.
 	ErrFailed = redsync.ErrFailed
-	// ErrExtendFailed is matched by Extend when the mutex is not held any more.
+	// ErrExtendFailed is redsync's error of an extension that takes longer than the expiry, which
+	// does not happen here: Extend asks no server.
 	ErrExtendFailed = redsync.ErrExtendFailed
-	// ErrLockAlreadyExpired is matched by Unlock when the mutex is not held any more.
+	// ErrLockAlreadyExpired is returned by Unlock when the mutex is not held any more.
 	ErrLockAlreadyExpired = redsync.ErrLockAlreadyExpired
 )
 
-// ErrTaken is in the error of Lock when another holds the mutex. Its Nodes are always [0].
+// ErrTaken is the type of the error of Lock, as a pointer, when another holds the mutex, and of
+// Extend when it is not held any more. Its Nodes are always [0].
 type ErrTaken = redsync.ErrTaken
 
 // DelayFunc says how long to wait before a try, from 1.
@@ -160,8 +162,9 @@ func (m *Mutex) TryLock() error { return m.TryLockContext(context.Background()) 
 // TryLockContext tries once. The error is as that of LockContext.
 func (m *Mutex) TryLockContext(ctx context.Context) error { return m.lockIn(ctx, 1) }
 
-// LockContext locks the mutex. The error matches [ErrFailed], and has an [*ErrTaken] when another
-// holds the mutex after the last try. ctx limits the tries; the mutex outlives it.
+// LockContext locks the mutex. The error is as redsync's: an [*ErrTaken] when another holds the
+// mutex at the last try, and [ErrFailed] when ctx ends between tries. That of a store which failed
+// matches ErrFailed and has a [*redsync.RedisError]. ctx limits the tries; the mutex outlives it.
 func (m *Mutex) LockContext(ctx context.Context) error { return m.lockIn(ctx, m.tries) }
 
 func (m *Mutex) lockIn(ctx context.Context, tries int) (err error) {
@@ -173,14 +176,17 @@ func (m *Mutex) lockIn(ctx context.Context, tries int) (err error) {
 			select {
 			case <-time.After(m.delay(i)):
 			case <-ctx.Done():
-				return fmt.Errorf("%w: %q: %w", ErrFailed, m.name, errors.Join(context.Cause(ctx), err))
+				return ErrFailed
 			}
 		}
 		if err = m.try(ctx); err == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: %q: %w", ErrFailed, m.name, err)
+	if taken := new(ErrTaken); errors.As(err, &taken) {
+		return taken
+	}
+	return fmt.Errorf("%w: %q: %w", ErrFailed, m.name, &redsync.RedisError{Err: err})
 }
 
 // try claims once: the old mutex first, if there is one.
@@ -188,7 +194,7 @@ func (m *Mutex) try(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hold != nil && m.hold.Held() {
-		return &ErrTaken{Nodes: []int{0}}
+		return taken()
 	}
 	if m.old != nil {
 		m.awaitKeptLocked()
@@ -206,18 +212,21 @@ func (m *Mutex) try(ctx context.Context) error {
 		m.keepOldLocked()
 		return nil
 	}
-	err = errors.Join(err, m.unlockOldLocked(ctx))
+	old := m.unlockOldLocked(ctx)
 	if errors.Is(err, lease.ErrHeld) {
-		return errors.Join(&ErrTaken{Nodes: []int{0}}, err)
+		return taken() // the old mutex runs out, otherwise
 	}
-	return err
+	return errors.Join(err, old)
 }
+
+// taken is redsync's error of one server.
+func taken() error { return &ErrTaken{Nodes: []int{0}} }
 
 // Unlock is UnlockContext without a context.
 func (m *Mutex) Unlock() (bool, error) { return m.UnlockContext(context.Background()) }
 
-// UnlockContext unlocks the mutex. It returns false, and an error that matches
-// [ErrLockAlreadyExpired], when the mutex was not held any more.
+// UnlockContext unlocks the mutex. It returns false and [ErrLockAlreadyExpired] when the mutex was
+// not held any more.
 func (m *Mutex) UnlockContext(ctx context.Context) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -225,23 +234,23 @@ func (m *Mutex) UnlockContext(ctx context.Context) (bool, error) {
 		return false, ErrLockAlreadyExpired
 	}
 	held, err := m.hold.Release(ctx)
-	err = errors.Join(err, m.unlockOldLocked(ctx))
+	old := m.unlockOldLocked(ctx)
 	if !held && err == nil || errors.Is(err, lease.ErrFenced) {
-		return false, errors.Join(ErrLockAlreadyExpired, err)
+		return false, ErrLockAlreadyExpired // the old mutex runs out, otherwise
 	}
-	return held, err
+	return held, errors.Join(err, old)
 }
 
 // Extend is ExtendContext without a context.
 func (m *Mutex) Extend() (bool, error) { return m.ExtendContext(context.Background()) }
 
-// ExtendContext makes the mutex last for its expiry from now. It returns false, and an error that
-// matches [ErrExtendFailed], when the mutex is not held any more.
+// ExtendContext makes the mutex last for its expiry from now. It returns false and an [*ErrTaken]
+// when the mutex is not held any more, as redsync does.
 func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hold == nil || !m.hold.Extend(m.expiry) {
-		return false, ErrExtendFailed
+		return false, taken()
 	}
 	if m.old != nil && m.kept == nil {
 		return m.old.ExtendContext(ctx)

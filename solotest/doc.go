@@ -29,6 +29,12 @@
 // What it cannot do: goroutines of a frozen or killed replica go on between their writes, since
 // they share the process. Nothing but their calls of the gate is held back.
 //
+// A handler that sleeps on without looking at its context blocks the bubble when the test ends.
+// That is a panic of testing/synctest ("deadlock"), which ends the test binary.
+//
+// A gate can be a barrier before the real write as well, so that a fault of the job's own statement
+// shows: the job writes to the gate first, then to its table.
+//
 // The replicas' own clocks have no fault of their own, since a scheduler never asks them for the
 // time of day. The store's clock does to a fleet whatever a wrong clock can do.
 package solotest

@@ -57,7 +57,7 @@ func TestCancelEndsARunOnAnotherReplica(t *testing.T) {
 	r = ask("trigger", "endless")
 	require.Equal(t, 0, r.code, r.stderr)
 	id := strings.TrimSpace(r.stdout)
-	require.Eventually(t, func() bool { return strings.Contains(ask("why", "endless", id).stdout, " and runs since ") }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(ask("why", "endless", id).stdout, " has run it since ") }, patience, 20*time.Millisecond)
 	time.Sleep(300 * time.Millisecond) // until the shell has set its trap
 
 	began := time.Now()

@@ -15,7 +15,7 @@ import (
 
 // promisedSeries are the names and labels that users may rely on.
 var promisedSeries = map[string]string{
-	"ticks_total": "job,outcome", "claims_total": "job,result", "run_duration_seconds": "job", "tick_lag_seconds": "job",
+	"ticks_total": "job,outcome", "claims_total": "job,result", "run_duration_seconds": "", "tick_lag_seconds": "",
 	"runs_in_progress": "job", "takeovers_total": "job", "leases_held": "", "lease_wait_seconds": "", "lease_hold_seconds": "",
 	"lease_margin_seconds": "", "lease_renewals_total": "result", "leases_lost_total": "reason", "redis_commands_total": "",
 	"clock_offset_seconds": "", "replicas": "", "next_tick_timestamp_seconds": "job", "job_overdue_seconds": "job",

@@ -18,7 +18,7 @@ func TestPauseAndResumeHoldForTheFleet(t *testing.T) {
 	require.Regexp(t, `^sync-orders is paused: by ops1-at-[\w.-]+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000, the database moves\n$`, r.stdout)
 	r = s.ask("pause", "sync-orders", "--by", "ops2", "--reason", "me\x1b[31m too")
 	require.Equal(t, 0, r.code)
-	require.Regexp(t, `^sync-orders was already paused: by ops1-.*, the database moves\n$`, r.stdout)
+	require.Regexp(t, `^sync-orders was already paused: by ops2 since .*, me\?\[31m too\n$`, r.stdout)
 
 	var p struct {
 		Job             string
@@ -29,15 +29,15 @@ func TestPauseAndResumeHoldForTheFleet(t *testing.T) {
 	require.Equal(t, "sync-orders", p.Job)
 	require.True(t, p.Paused)
 	require.False(t, p.Changed)
-	require.Equal(t, "the database moves", p.Pause.Why)
+	require.Equal(t, "me\x1b[31m too", p.Pause.Why, "the newest reason")
 
 	record, err := s.store.Inspect(t.Context(), "sync-orders")
 	require.NoError(t, err)
-	require.Equal(t, "the database moves", record.Paused.Reason)
+	require.Equal(t, "me\x1b[31m too", record.Paused.Reason)
 
 	r = s.ask("resume", "sync-orders", "--by", "ops2")
 	require.Equal(t, 0, r.code, r.stderr)
-	require.Regexp(t, `^sync-orders is resumed; it was paused by ops1-.*, the database moves\n$`, r.stdout)
+	require.Regexp(t, `^sync-orders is resumed; it was paused by ops2 .*, me\?\[31m too\n$`, r.stdout)
 	require.Equal(t, result{0, "sync-orders was not paused\n", ""}, s.ask("resume", "sync-orders"))
 	s.json(&p, "resume", "sync-orders")
 	require.False(t, p.Paused)

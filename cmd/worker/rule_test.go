@@ -32,7 +32,7 @@ func TestWorkersObeyCommands(t *testing.T) {
 	out := ask("trigger", "rare", "--wait")
 	id, outcome, _ := strings.Cut(out, "\n")
 	require.Regexp(t, `^succeeded on (first|second) after .*, attempt 1\n$`, outcome)
-	require.Regexp(t, `It was triggered by hand, by \S+ at [0-9:]+\. It was won by `, ask("why", "rare", id))
+	require.Regexp(t, `It was triggered by hand, by \S+ at [0-9:]+\. \S+ (started|has run) it`, ask("why", "rare", id))
 	require.Contains(t, ask("history", "rare"), "triggered")
 
 	ask("pause", "often", "--reason", "enough")

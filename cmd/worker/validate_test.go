@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -139,4 +140,16 @@ func TestExamplesAreValid(t *testing.T) {
 		r := do(t, nil, "validate", "--config", file)
 		require.Equal(t, 0, r.code, "%s: %s", file, r.stderr)
 	}
+}
+
+func TestValidateSaysThatItWaitsForAPipe(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	written := make(chan error, 1)
+	go func() { written <- os.WriteFile(path, []byte(oneJob), 0o600) }()
+	r := do(t, nil, "validate", "--config", path)
+	require.NoError(t, <-written)
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Contains(t, r.stderr, "pipe is a named pipe: reading what somebody writes to it")
 }

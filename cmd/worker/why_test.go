@@ -18,9 +18,9 @@ func TestWhyExplainsATick(t *testing.T) {
 
 	r := s.ask("why", "sync-orders")
 	require.Equal(t, 0, r.code, r.stderr)
-	head := "sync-orders, tick of " + time.UnixMilli(tick).UTC().Format("2006-01-02 15:04:05 -0700") + ", failed: It was won by r1, and ran from "
+	head := "sync-orders, tick of " + time.UnixMilli(tick).UTC().Format("2006-01-02 15:04:05 -0700") + ", failed: r1 started it at "
 	require.Contains(t, r.stdout, head)
-	require.Contains(t, r.stdout, `and failed at attempt 1, token `)
+	require.Contains(t, r.stdout, `, and it failed after `)
 	require.Contains(t, r.stdout, `: "exit status 3".`)
 	for _, same := range []string{
 		fmt.Sprint(tick), fmt.Sprintf("billing/sync-orders/%d", tick), time.UnixMilli(tick).UTC().Format(time.RFC3339),
@@ -42,5 +42,5 @@ func TestWhyExplainsATick(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("billing/sync-orders/%d", tick), j.ID)
 	require.Equal(t, tick, j.Tick.UnixMilli())
 	require.Equal(t, "exit status 3", j.Entry.Error)
-	require.Contains(t, j.Text, "It was won by r1")
+	require.Contains(t, j.Text, "r1 started it at ")
 }

@@ -46,6 +46,7 @@ func main() {
 	options, err := redis.ParseURL(*url)
 	if err == nil {
 		client := redis.NewClient(options)
+		log.Printf("adds up orders while it leads; to place one: redis-cli XADD %s '*' amount 5", orders)
 		err = errors.Join(run(ctx, client, os.Stdout), client.Close())
 	}
 	if err != nil {

@@ -41,6 +41,7 @@ func main() {
 		log.Fatal(err)
 	}
 	server := &http.Server{Addr: *addr, Handler: newAPI(limit.New(store)).routes(), ReadHeaderTimeout: 5 * time.Second}
+	log.Printf("listening; try: curl -i -X POST %s/users/ann/code", *addr)
 	context.AfterFunc(ctx, func() { _ = server.Shutdown(context.Background()) })
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		log.Fatal(err)

@@ -39,6 +39,7 @@ func main() {
 		return client.SMembers(ctx, "tenants-example:tenants").Result()
 	}
 	b := &billing{scheduler: solotick.New(client, "tenants-example"), list: list, out: os.Stdout}
+	log.Print("bills each tenant; to add one: redis-cli SADD tenants-example:tenants acme")
 	if err := b.run(ctx); err != nil {
 		log.Fatal(err)
 	}

@@ -39,7 +39,9 @@ func WithFailed(f func(r *http.Request, err error)) Option {
 func Middleware(newest Newest, resource func(*http.Request) string, opts ...Option) func(http.Handler) http.Handler {
 	o := options{failed: func(*http.Request, error) {}}
 	for _, opt := range opts {
-		opt(&o)
+		if opt != nil {
+			opt(&o)
+		}
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -39,7 +39,10 @@ func WithExpiry(d time.Duration) Option { return func(o *options) { o.expiry = d
 // Redis reports its faults when it is run.
 func NewScript(source string, opts ...Option) (*Script, error) {
 	o := options{expiry: defaultExpiry}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("redisfence: options[%d]: nil must be an option", i)
+		}
 		opt(&o)
 	}
 	if o.expiry < 0 || o.expiry%time.Millisecond != 0 {
@@ -79,7 +82,7 @@ func staleReply(err error) (newest int64, ok bool) {
 	if err == nil {
 		return 0, false
 	}
-	_, rest, ok := strings.Cut(err.Error(), "SOLOTICKSTALE ")
+	rest, ok := strings.CutPrefix(err.Error(), "SOLOTICKSTALE ") // elsewhere it is of a script's own error
 	if !ok {
 		return 0, false
 	}

@@ -82,6 +82,9 @@ func TestWhatAScriptReturnsIsReturned(t *testing.T) {
 	require.NotErrorIs(t, err, fence.ErrStale)
 	err = script(t, "return redis.call('LPUSH', KEYS[1], 1)").Run(t.Context(), client, 5, keys).Err()
 	require.ErrorContains(t, err, "WRONGTYPE")
+	err = script(t, "return redis.error_reply('ERR another said SOLOTICKSTALE 99')").Run(t.Context(), client, 5, keys).Err()
+	require.ErrorContains(t, err, "another said")
+	require.NotErrorIs(t, err, fence.ErrStale, "it is the script's own")
 	require.ErrorContains(t, script(t, "return return").Run(t.Context(), client, 5, keys).Err(), "compil")
 }
 
@@ -214,4 +217,28 @@ func TestWritesToRedisRise(t *testing.T) {
 	require.NoError(t, client.LRange(t.Context(), "a", 0, -1).ScanSlice(&tokens))
 	require.Len(t, tokens, int(written.Load()))
 	require.IsNonDecreasing(t, tokens)
+}
+
+func TestNilOptionsAndLongCommandsAreRefused(t *testing.T) {
+	_, err := NewScript("return 1", WithExpiry(0), nil)
+	require.EqualError(t, err, "redisfence: options[1]: nil must be an option")
+	_, err = NewCommands(nil)
+	require.ErrorContains(t, err, "options[0]")
+
+	client := redistest.Start(t).Client(t)
+	commands, err := NewCommands()
+	require.NoError(t, err)
+	sadd := func(words int) []any {
+		command := []any{"SADD", "s"}
+		for i := range words - 2 {
+			command = append(command, i)
+		}
+		return command
+	}
+	_, err = commands.Do(t.Context(), client, 5, []string{"s"}, []any{"SADD", "s", "first"}, sadd(8000))
+	require.ErrorContains(t, err, "command 2: 8000 words must be at most 7000")
+	require.Zero(t, client.Exists(t.Context(), "s").Val(), "nothing was sent")
+	_, err = commands.Do(t.Context(), client, 5, []string{"s"}, sadd(7000))
+	require.NoError(t, err)
+	require.EqualValues(t, 6998, client.SCard(t.Context(), "s").Val())
 }

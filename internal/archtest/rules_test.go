@@ -13,12 +13,12 @@ type layer struct {
 // its layer; packages without one may import whatever is not forbidden.
 var layers = map[string]layer{
 	module: {
-		[]string{"./scheduler", "./fleet", "./jobs", "./lease", "./lock", "./limit", "./lease/redislease", "github.com/redis/go-redis/..."},
+		[]string{"./scheduler", "./fleet", "./jobs", "./lease", "./lock", "./limit", "./internal/protocol", "./lease/redislease", "github.com/redis/go-redis/..."},
 		"one import for a service ties the parts together; it links no console, metrics or kind of job",
 	},
 	"./internal/protocol": {
-		[]string{"./internal/naming"},
-		"every store and all who use leases build on it, so it imports only the standard library, and the rule for names",
+		[]string{"./internal/naming", "./internal/steady"},
+		"every store and all who use leases build on it, so it imports only the standard library, the rule for names and the clock",
 	},
 	"./lease": {
 		[]string{"./internal/protocol", "./internal/sleep", "./internal/steady"},
@@ -37,7 +37,7 @@ var layers = map[string]layer{
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./internal/protocol", "./internal/quorumnode", "./internal/sleep", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./internal/contact", "./internal/protocol", "./internal/quorumnode", "./internal/redisadvice", "./internal/sleep", "./internal/steady", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/sqlitelease/...": {
@@ -168,7 +168,7 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/doctor": {
 		[]string{
 			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
-			"./config", "./fleet", "./notify", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "./internal/wire", "github.com/redis/go-redis/...",
+			"./config", "./fleet", "./notify", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "./internal/redisadvice", "./internal/wire", "github.com/redis/go-redis/...",
 		},
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},
@@ -251,7 +251,7 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/quorum/..."})},
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
-			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./notify", "./scheduler/...",
+			and(programs[:1], tests, []string{module, "./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./notify", "./scheduler/...",
 				"./metrics/...", "./internal/quorumnode", "./internal/record", "./internal/casstore", "./internal/sqlstore", "./internal/wire", "./internal/heartbeat", "./internal/notified"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},

@@ -206,3 +206,20 @@ func (m *memory) keys() []string {
 	}
 	return keys
 }
+
+// However many values are made, those that are not kept any more go within minutes.
+func TestManyValuesAreSweptWithinMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		s := open(t, m)
+		for i := range 2000 { // as fast as a million a day
+			res := s.Values().Do(t.Context(), []driver.Op{{Key: fmt.Sprint("lock:", i), Change: &driver.Change{
+				ID: "x", Data: []byte("x"), Keep: 5 * time.Minute,
+			}}})[0]
+			require.NoError(t, res.Err)
+			time.Sleep(86 * time.Millisecond)
+		}
+		time.Sleep(15 * time.Minute)
+		require.Less(t, len(m.keys()), 100)
+	})
+}

@@ -27,6 +27,10 @@ type Medium interface {
 	// listed, perhaps twice.
 	Keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error)
 
+	// Exists reports whether something is kept under a key. It makes nothing, not even what keys are
+	// kept in.
+	Exists(ctx context.Context, key string) (bool, error)
+
 	// Watch calls changed with every key that changes, and what is kept under it, until ctx ends or
 	// the connection fails. It calls missed once it watches, and whenever it may have missed a
 	// change. Of changes of one key that follow each other closely it may leave out all but the

@@ -53,6 +53,11 @@ func (m *memory) Get(ctx context.Context, keys []string) ([]casstore.Kept, error
 	return list, nil
 }
 
+func (m *memory) Exists(ctx context.Context, key string) (bool, error) {
+	list, err := m.Get(ctx, []string{key})
+	return err == nil && list[0].Revision != 0, err
+}
+
 func (m *memory) Put(ctx context.Context, key string, data []byte, from uint64) (casstore.Kept, bool, error) {
 	if m.before != nil {
 		m.before(key)

@@ -140,7 +140,7 @@ func (w *work) putOlder(ctx context.Context, key string, content chunk) (moved b
 		return false, err
 	}
 	present, ok, err := w.medium.Put(ctx, key, data, 0)
-	for tried := 0; err == nil && !ok && !content.same(present) && tried < tries; tried++ {
+	for err == nil && !ok && !content.same(present) {
 		item, err := w.medium.Get(ctx, []string{w.key})
 		if err != nil || item[0].Revision != w.value.revision {
 			return false, err

@@ -33,7 +33,6 @@ package casstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -43,7 +42,14 @@ import (
 // ErrClosed is matched by the error of calls of a store that was closed.
 var ErrClosed = errors.New("the store is closed")
 
-var errTimeout = fmt.Errorf("no answer in time: %w", context.DeadlineExceeded)
+// errTimeout is matched by context.DeadlineExceeded, and says so in other words.
+var errTimeout error = timeout{}
+
+type timeout struct{}
+
+func (timeout) Error() string { return "no answer in time" }
+
+func (timeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // Store is a lease.Store over a medium, with every ability of a [driver.Session], and members, sets
 // and messages. It is safe for concurrent use.
@@ -73,6 +79,14 @@ func (s *Store) Close() error {
 	return nil
 }
 
+// Exists reports whether anything has run in the namespace. It makes nothing.
+func (s *Store) Exists(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.values.timeout, errTimeout)
+	defer cancel()
+	exists, err := s.values.medium.Exists(ctx, sinceKey)
+	return exists, s.values.failed(ctx, err)
+}
+
 // Check implements [protocol.Checker].
 func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
@@ -90,9 +104,7 @@ func (v *values) failed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err)
-	}
+	err = protocol.Ended(context.Cause(ctx), err)
 	if _, permanent := v.advice(err); permanent || errors.Is(err, ErrClosed) {
 		return protocol.Permanent(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	sweepEvery = time.Minute      // a page
+	sweepEvery = time.Minute      // a page of which all is of use; sooner, the more is not
 	sweepPage  = 64               // keys
 	orphanAge  = 10 * time.Minute // of what a process has written that did not come to use it
 )
@@ -25,40 +25,47 @@ type sweeper struct {
 
 // sweep sweeps until the context ends.
 func (v *values) sweep(ctx context.Context) {
-	for {
-		sleep.For(ctx, sweepEvery/2+rand.N(sweepEvery))
+	for removed := 0; ; {
+		pause := sweepEvery / time.Duration(1+removed)
+		sleep.For(ctx, pause/2+rand.N(pause))
 		if ctx.Err() != nil {
 			return
 		}
-		v.sweepPage(ctx)
+		removed = v.sweepPage(ctx)
 	}
 }
 
-// sweepPage sweeps the next page of keys. When that fails, it is the next one's turn all the same.
-func (v *values) sweepPage(ctx context.Context) {
+// sweepPage sweeps the next page of keys, and returns how many it has removed. When that fails, it
+// is the next one's turn all the same.
+func (v *values) sweepPage(ctx context.Context) (removed int) {
 	ctx, cancel := context.WithTimeout(ctx, v.timeout)
 	defer cancel()
 	at, err := v.now(ctx)
 	if err != nil {
-		return
+		return 0
 	}
 	keys, next, err := v.medium.Keys(ctx, "", v.sweeper.cursor, sweepPage)
 	if err != nil {
-		return
+		return 0
 	}
 	v.sweeper.cursor = next
 	for _, key := range keys {
-		if v.sweepKey(ctx, key, at.fleet) != nil {
+		gone, err := v.sweepKey(ctx, key, at.fleet)
+		if err != nil {
 			break // the next page is tried all the same
+		}
+		if gone {
+			removed++
 		}
 	}
 	if next == "" {
 		v.sweepMembers(ctx, at.fleet)
 	}
+	return removed
 }
 
 // sweepKey removes what is kept under a key if it is of no use.
-func (v *values) sweepKey(ctx context.Context, key string, now time.Time) error {
+func (v *values) sweepKey(ctx context.Context, key string, now time.Time) (removed bool, err error) {
 	kind, rest, _ := strings.Cut(key, "/")
 	owner, _, _ := strings.Cut(rest, "/")
 	var used func(kept []byte) bool
@@ -76,13 +83,13 @@ func (v *values) sweepKey(ctx context.Context, key string, now time.Time) error 
 			st, err := decode(owner, Kept{kept, 1})
 			return err != nil || slices.Contains(st.Older.keys(owner), key)
 		}
-		return v.sweepOrphan(ctx, key, owner, now, used)
+		return false, v.sweepOrphan(ctx, key, owner, now, used)
 	case partPrefix:
 		used = func(kept []byte) bool {
 			var m keptMember
 			return !readable(kept, &m) || strings.HasPrefix(key, partPrefix+owner+"/"+m.Digest+"/")
 		}
-		return v.sweepOrphan(ctx, key, memberPrefix+owner, now, used)
+		return false, v.sweepOrphan(ctx, key, memberPrefix+owner, now, used)
 	case setPrefix:
 		used = func(kept []byte) bool {
 			var set keptSet
@@ -94,14 +101,14 @@ func (v *values) sweepKey(ctx context.Context, key string, now time.Time) error 
 			return !readable(kept, &m) || now.Sub(time.UnixMicro(m.At)) < orphanAge
 		}
 	default:
-		return nil
+		return false, nil
 	}
 	list, err := v.medium.Get(ctx, []string{key})
 	if err != nil || list[0].Revision == 0 || used(list[0].Data) || held(list[0]) {
-		return err
+		return false, err
 	}
-	_, _, err = v.medium.Put(ctx, key, nil, list[0].Revision)
-	return err
+	_, removed, err = v.medium.Put(ctx, key, nil, list[0].Revision)
+	return removed, err
 }
 
 // held reports whether a value has a lease that has not ended as far as this process has seen.

@@ -35,8 +35,15 @@ const (
 	sinceKey      = "since"
 )
 
-// tries is how often a value is tried to be changed that others change as well.
-const tries = 32
+// longestPause bounds the pauses of those that are in each other's way.
+const longestPause = 250 * time.Millisecond
+
+// pause waits before a try when others were quicker a few times.
+func pause(ctx context.Context, tried int) {
+	if tried > 2 {
+		sleep.For(ctx, sleep.Scatter(tried-3, time.Millisecond, longestPause))
+	}
+}
 
 // instant is read from two clocks at once.
 type instant struct {
@@ -169,10 +176,8 @@ func (w *work) do(ctx context.Context, op driver.Op) (res driver.Result, err err
 	if op.Newest > 0 {
 		return w.newest(ctx, op.Newest)
 	}
-	for tried := range tries {
-		if tried > 2 {
-			sleep.For(ctx, sleep.Scatter(tried-3, time.Millisecond, 32*time.Millisecond))
-		}
+	for tried := 0; ; tried++ {
+		pause(ctx, tried)
 		now, err := w.now(ctx)
 		if err == nil {
 			err = w.err
@@ -205,7 +210,6 @@ func (w *work) do(ctx context.Context, op driver.Op) (res driver.Result, err err
 		}
 		w.take(list[0])
 	}
-	return res, fmt.Errorf("%s: other clients changed it before each of %d tries to write", w.key, tries)
 }
 
 // adapted is the operation with the least stamp that a new value may have, and without entries that
@@ -328,10 +332,8 @@ func (v *values) update(ctx context.Context, key string, change func(kept []byte
 		return err
 	}
 	present := list[0]
-	for tried := range tries {
-		if tried > 2 {
-			sleep.For(ctx, sleep.Scatter(tried-3, time.Millisecond, 32*time.Millisecond))
-		}
+	for tried := 0; ; tried++ {
+		pause(ctx, tried)
 		now, err := v.now(ctx)
 		if err != nil {
 			return err
@@ -345,7 +347,6 @@ func (v *values) update(ctx context.Context, key string, change func(kept []byte
 			return err
 		}
 	}
-	return fmt.Errorf("%s: other clients changed it before each of %d tries to write", key, tries)
 }
 
 // readable reads what is kept, and reports whether there is something that can be read.
@@ -354,7 +355,8 @@ func readable(data []byte, into any) bool { return data != nil && json.Unmarshal
 // remove removes the content of a key.
 func (v *values) remove(ctx context.Context, key string) error {
 	present := Kept{}
-	for range tries {
+	for tried := 0; ; tried++ {
+		pause(ctx, tried)
 		kept, ok, err := v.medium.Put(ctx, key, nil, present.Revision)
 		if err != nil || ok && present.Revision != 0 || !ok && kept.Revision == 0 {
 			return err
@@ -364,5 +366,4 @@ func (v *values) remove(ctx context.Context, key string) error {
 		}
 		present = kept
 	}
-	return fmt.Errorf("%s: other clients changed it before each of %d tries to remove it", key, tries)
 }

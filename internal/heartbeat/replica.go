@@ -54,6 +54,8 @@ type Replica struct {
 	JobCount int    // filled in by Encode
 	Set      string // what [JobSets.Publish] returned; empty when the heartbeat lists the jobs
 
+	Failing []wire.FailingRun // at most MostFailing
+
 	Life   time.Duration
 	Clock  string
 	Step   time.Duration
@@ -91,6 +93,21 @@ type replicaJSON struct {
 	Clock       string            `json:"clock,omitempty"`
 	Step        int64             `json:"clock_step_ms,omitempty"`
 	Steady      int64             `json:"clock_steady_ms,omitempty"`
+	Failing     []failingJSON     `json:"failing,omitempty"`
+}
+
+// MostFailing is how many of its runs a replica says fail, at most: all others read that.
+const MostFailing = 64
+
+// failingJSON is how a wire.FailingRun is announced. Times are Unix milliseconds.
+type failingJSON struct {
+	Job      string `json:"job"`
+	Token    int64  `json:"token"`
+	Attempt  int    `json:"attempt"`
+	Failures int    `json:"failures"`
+	Since    int64  `json:"since_ms"`
+	Error    string `json:"error"`
+	Next     int64  `json:"next_ms"`
 }
 
 // MostJobs is how many jobs a heartbeat lists at most, where the store keeps no sets: all replicas
@@ -109,6 +126,9 @@ func (r Replica) Encode() []byte {
 	}
 	if w.Set != "" || len(w.Jobs) > MostJobs {
 		w.Jobs = nil
+	}
+	for _, f := range r.Failing[:min(len(r.Failing), MostFailing)] {
+		w.Failing = append(w.Failing, failingJSON{f.Job, f.Token, f.Attempt, f.Failures, wire.UnixMilli(f.Since), f.Error, wire.UnixMilli(f.Next)})
 	}
 	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
 	return text
@@ -135,11 +155,17 @@ func (s JobLists) Decode(text []byte) (Replica, error) {
 	if err != nil {
 		return Replica{}, fmt.Errorf("heartbeat: what a replica says about itself: %w", err)
 	}
+	var failing []wire.FailingRun
+	for _, f := range r.Failing {
+		failing = append(failing, wire.FailingRun{
+			Job: f.Job, Token: f.Token, Attempt: f.Attempt, Failures: f.Failures, Since: wire.FromMilli(f.Since), Error: f.Error, Next: wire.FromMilli(f.Next),
+		})
+	}
 	return Replica{
 		ID: r.ID, Groups: r.Groups, Started: wire.FromMilli(r.Started), Version: r.Version, Module: r.Module,
 		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, TTL: time.Duration(r.TTL) * time.Millisecond,
 		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
-		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount, Set: r.Set,
+		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount, Set: r.Set, Failing: failing,
 		Life: time.Duration(r.Life) * time.Millisecond, Clock: r.Clock,
 		Step: time.Duration(r.Step) * time.Millisecond, Steady: time.Duration(r.Steady) * time.Millisecond,
 	}, nil

@@ -3,6 +3,7 @@ package heartbeat_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestHeartbeatReadsBackAsItWasSent(t *testing.T) {
@@ -30,6 +32,22 @@ func TestHeartbeatReadsBackAsItWasSent(t *testing.T) {
 	require.Equal(t, heartbeat.Replica{ID: "x"}, read)
 	_, err = heartbeat.Decode([]byte("?"))
 	require.Error(t, err)
+}
+
+func TestHeartbeatNamesABoundedNumberOfFailingRuns(t *testing.T) {
+	r := heartbeat.Replica{ID: "a"}
+	for i := range 2 * heartbeat.MostFailing {
+		r.Failing = append(r.Failing, wire.FailingRun{
+			Job: strings.Repeat("j", 128), Token: 1 << 52, Attempt: i + 1, Failures: i, Since: time.UnixMilli(1795175158387).UTC(), Error: strings.Repeat("e", 240),
+			Next: time.UnixMilli(1795175158389).UTC(),
+		})
+	}
+	text := r.Encode()
+	require.Less(t, len(text), 40<<10)
+	read, err := heartbeat.Decode(text)
+	require.NoError(t, err)
+	require.Equal(t, r.Failing[:heartbeat.MostFailing], read.Failing)
+	require.NotContains(t, string(heartbeat.Replica{ID: "a"}.Encode()), "failing")
 }
 
 func TestReplicasOfTheSameJobsShareThem(t *testing.T) {

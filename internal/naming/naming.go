@@ -2,6 +2,12 @@
 // namespaces.
 package naming
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
 // Rule says in words what [Valid] checks.
 const Rule = "must start with a letter or digit and hold at most 128 of A-Z a-z 0-9 . _ -"
 
@@ -16,6 +22,25 @@ func Valid(s string) bool {
 		}
 	}
 	return true
+}
+
+// definitions begins the names of the journals that hold definitions.
+const definitions = "definitions."
+
+// DefinitionsOf names the journal that holds the definitions of a job. The job's own name may be
+// too long to add to.
+func DefinitionsOf(job string) string {
+	sum := sha256.Sum256([]byte(job))
+	return definitions + hex.EncodeToString(sum[:6])
+}
+
+// ReservedRule says in words what [Reserved] checks.
+const ReservedRule = "must not be definitions. with 12 hexadecimal digits, which names a journal of definitions"
+
+// Reserved reports whether a job must not have the name, since [DefinitionsOf] may return it.
+func Reserved(name string) bool {
+	digits, found := strings.CutPrefix(name, definitions)
+	return found && len(digits) == 12 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // inNames has the bytes that names may hold: they are looked at several times for each claim.

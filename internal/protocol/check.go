@@ -24,6 +24,20 @@ type Checker interface {
 	Hint(err error) string
 }
 
+// Examiner is a [Store] that knows what of its server's settings endangers a fleet.
+type Examiner interface {
+	// Examine returns what is wrong with the settings of the server, as far as that says them; none
+	// when it does not answer.
+	Examine(ctx context.Context) []Warning
+}
+
+// Warning is a setting of a server that endangers a fleet.
+type Warning struct {
+	Check  string // what was looked at, as doctor calls it: eviction, persistence, messages
+	Text   string
+	Change string // what to do
+}
+
 // CheckError is a call that a store cannot do.
 type CheckError struct {
 	Call string // the method, such as "ClaimLock"

@@ -10,20 +10,23 @@ import (
 // contend for.
 type Controller interface {
 	// Pause makes every claim of a new tick settle it as skipped, until Resume. Open ticks go on,
-	// and triggered ones are granted. A name that is paused already stays as it is. It returns the
-	// pause in force, or [ErrUnknown] when there is no record.
+	// and triggered ones are granted. A name that is paused already stays so since then; a new reason
+	// takes the place of the old one, with who gave it. It returns the pause in force, or [ErrUnknown] when there is no record.
 	Pause(ctx context.Context, name string, p Pause) (Pause, error)
 
-	// Resume ends the pause, and decides every tick up to now in Unix ms: those that nobody has
-	// claimed meanwhile are skipped as well. It returns the pause that it has ended; nil when there
+	// Resume ends the pause, and decides every tick that was due by now: those that nobody has
+	// claimed meanwhile are skipped as well. The watermark moves to now in Unix ms, less the Jitter
+	// of the [Policy]: a tick after that is skipped by its claim, if NotBefore is not later than
+	// the Resume. It returns the pause that it has ended; nil when there
 	// was none, also when an answer was lost and the same is asked again.
 	Resume(ctx context.Context, name string, r Resume) (*Pause, error)
 
 	// Trigger opens a tick, now in Unix ms or a little more, that waits to be claimed, or says why
-	// not. See [TriggerStatus]. The same request again gets the same answer, while the tick waits
-	// or is one of the last Remembered that were triggered. The [Policy] of the record binds every
-	// trigger. It returns [ErrUnknown] when there is no record, and [ErrPayloadDiffers] for a Key
-	// that came with another Payload before.
+	// not. See [TriggerStatus]. The same request again gets the same answer, while the tick waits,
+	// and for TriggeredFor. Who sends it again keeps the first Until, less than TriggeredFor away:
+	// so it is refused before it is forgotten. The [Policy] of the record binds every trigger. It
+	// returns [ErrUnknown] when there is no record, and [ErrPayloadDiffers] for a Key that came
+	// with another Payload before.
 	//
 	// The tick may be past the watermark. A claim of it sets OnlyOpen, so that it is not granted
 	// again when it is settled.
@@ -105,7 +108,7 @@ type TriggerLimit string
 const (
 	LimitRate    TriggerLimit = "rate"    // the Policy's
 	LimitWaiting TriggerLimit = "waiting" // MaxWaiting wait to be claimed, or MaxOpen are open
-	LimitKeys    TriggerLimit = "keys"    // MaxKeys keys are within their windows
+	LimitKeys    TriggerLimit = "keys"    // MaxKeys keys are within their windows, or MaxTriggered triggers came within TriggeredFor
 
 	LimitPayloads TriggerLimit = "payloads" // those of the open ticks would be more than MaxPayloads bytes
 )
@@ -125,6 +128,14 @@ var ErrPayloadDiffers = errors.New("lease: an earlier trigger with this key had 
 // MaxKeys is how many keys of triggers a record remembers at once. A trigger with one more is
 // Limited, until the window of another has ended.
 const MaxKeys = 512
+
+const (
+	// TriggeredFor is for how long a trigger that has opened a tick is remembered at least, by the
+	// store's clock.
+	TriggeredFor = 20 * time.Second
+	// MaxTriggered is how many of them are. One more is Limited, until the first is forgotten.
+	MaxTriggered = 2048
+)
 
 // MaxWaiting is how many ticks of a name may wait to be claimed at once; a further trigger is
 // Limited.

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -34,6 +35,18 @@ func Permanent(err error) error {
 		return nil
 	}
 	return permanentError{err}
+}
+
+// Ended returns the error of a call that failed with err when its context ended with cause. What
+// err says besides is said, and nothing twice.
+func Ended(cause, err error) error {
+	switch {
+	case cause == nil, errors.Is(err, cause):
+		return err
+	case err == context.DeadlineExceeded, err == context.Canceled: //nolint:errorlint // it says no more
+		return cause
+	}
+	return fmt.Errorf("%w: %w", cause, err)
 }
 
 type permanentError struct{ error }

@@ -23,7 +23,8 @@ type Locker interface {
 	RenewLocks(ctx context.Context, grants []LockGrant) []error
 
 	// ReleaseLock gives back what a grant holds, and the place in the queue of its Holder and
-	// Request. With Token 0 that is whatever these have: for a claim whose answer was lost. It
+	// Request. With Token 0 that is whatever these have: for a claim whose answer was lost. When
+	// Pending is set, it refuses later claims of this Holder and Request, for [WithdrawnFor]. It
 	// returns [ErrFenced] when the grant was taken away.
 	ReleaseLock(ctx context.Context, g LockGrant) error
 
@@ -75,6 +76,10 @@ type LockClaim struct {
 	// Known is the newest token of the name that the claimer knows, 0 for none. The token of the
 	// grant is above it, also when the store has lost that and its clock is behind.
 	Known int64
+
+	// Pending is set when an earlier claim of the same Request was not answered. It may still be
+	// under way.
+	Pending bool
 }
 
 // LockAnswer is the answer to a [LockClaim].
@@ -105,15 +110,20 @@ type LockGrant struct {
 
 	Permits, Limit int  // as in [LockClaim]
 	Notify         bool // as in [LockClaim]
+	Pending        bool // as in [LockClaim]; what is released is not granted to a late claim
 }
 
 // Grant returns what the answer to c has granted.
 func (c LockClaim) Grant(a LockAnswer) LockGrant {
 	return LockGrant{
 		Name: c.Name, Holder: c.Holder, Request: c.Request, Token: a.Token, TTL: c.TTL,
-		Permits: c.Permits, Limit: c.Limit, Notify: c.Notify,
+		Permits: c.Permits, Limit: c.Limit, Notify: c.Notify, Pending: c.Pending,
 	}
 }
+
+// WithdrawnFor is for how long a claim is refused that comes after its release. No network holds a
+// request back for longer. The answer is [Held].
+const WithdrawnFor = time.Minute
 
 // MaxWaiterTTL is the longest time that a place in a queue is kept.
 const MaxWaiterTTL = time.Hour

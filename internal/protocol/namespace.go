@@ -12,7 +12,7 @@ type Namespacer interface {
 
 // IsNil reports whether s is nil, or holds a nil pointer: constructors that take a store refuse
 // that.
-func IsNil(s Store) bool {
+func IsNil(s any) bool {
 	v := reflect.ValueOf(s)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }

@@ -21,6 +21,9 @@ type Policy struct {
 	// NoTriggers has every trigger refused, with [ErrNoTriggers].
 	NoTriggers bool
 
+	// Jitter is how much later than its instant a tick may be due, at most.
+	Jitter time.Duration
+
 	// History is how many settled ticks of the name are kept to be looked at: from Remembered to
 	// MaxHistory. 0 means [History].
 	History int
@@ -42,5 +45,6 @@ func (p Policy) check(f *faults) {
 		f.check(p.Every >= time.Millisecond && p.Every <= maxEvery, "policy every", p.Every, "must be from 1ms to 8760h, or 0")
 		f.check(p.Burst >= 1 && p.Burst <= maxBurst, "policy burst", p.Burst, "must be from 1 to 1000000")
 	}
+	f.check(p.Jitter >= 0, "policy jitter", p.Jitter, "must be at least 0")
 	f.check(p.History == 0 || p.History >= Remembered && p.History <= MaxHistory, "policy history", p.History, "must be from 16 to 1000, or 0")
 }

@@ -3,6 +3,8 @@ package protocol
 import (
 	"context"
 	"time"
+
+	"github.com/solotick/solotick/internal/steady"
 )
 
 // Store keeps the records. Package leasetest holds a case for each of these rules, which every
@@ -49,7 +51,8 @@ type Store interface {
 	// moved it. A watermark below p.From means what Unknown means of a claim.
 	Skip(ctx context.Context, p Skip) (watermark int64, passed bool, err error)
 
-	// Sync returns the records of names, and makes those that do not exist.
+	// Sync returns the records of names, and makes those that do not exist. Of the settled ticks they
+	// have the newest that succeeded or failed.
 	Sync(ctx context.Context, syncs []Sync) ([]Record, error)
 
 	// Time returns the store's clock, and since when the store remembers: a later since than before
@@ -67,6 +70,13 @@ type Watcher interface {
 	// once it listens: earlier events may have been missed. Calls can get lost or come twice: never
 	// wait for one without a limit.
 	Watch(ctx context.Context, wake func(name string, tick int64)) error
+}
+
+// Reacher is a [Store] of several servers, of which some may be away while others answer.
+type Reacher interface {
+	// ReachedSince returns since when the server that keeps the record of name has answered this
+	// process with no gap above gap, and whether it does so now.
+	ReachedSince(name string, gap time.Duration) (since steady.Instant, ok bool)
 }
 
 // PauseChanged is passed by a [Watcher] in place of a tick when a name was paused or resumed.
@@ -87,7 +97,11 @@ type Claim struct {
 	// grant while its lease lasts. The same pattern as Name. Renewer.Acquire fills it in when it is
 	// empty.
 	Request string
-	TTL     time.Duration // how long the lease lasts without renewal; at least 1 ms
+	// Repeated says that the same request was made before, and was never answered. A grant of it that
+	// has run out was not used by anybody: the tick is granted once more as the same attempt, even
+	// with no Takeovers left.
+	Repeated bool
+	TTL      time.Duration // how long the lease lasts without renewal; at least 1 ms
 
 	// NotBefore and NotAfter bound the first decision about a tick, by the store's clock: before
 	// NotBefore it is Early, after NotAfter Late, and undecided either way. Fractions of a
@@ -107,6 +121,13 @@ type Claim struct {
 	// time loses nothing to a clock that has stepped. A tick that was released or waits is not
 	// bound. Fractions of a millisecond may be dropped. The zero time means no bound.
 	TakeoverUntil time.Time
+
+	// ContactSince is since when, by the store's clock, the store has answered the claimer without a
+	// gap that could have kept a holder from renewing. Until TakeoverUntil, a lease that ran out at
+	// the end E of a TTL may be treated as ended if the claimer was answered throughout that TTL
+	// (ContactSince is not after E - TTL), or ReturnGrace ago at least: a holder that lives has
+	// renewed, or settled its tick, by then. The zero time means no bound.
+	ContactSince time.Time
 
 	// Known is the newest watermark of the name that the claimer knows from this store, 0 for none.
 	// A record whose watermark is older has lost writes, and takes Known as its watermark.
@@ -128,6 +149,11 @@ type Claim struct {
 	// OnlyOpen asks for the tick only if it is open: held, free, or waiting. Otherwise it is
 	// Decided, even past the watermark.
 	OnlyOpen bool
+
+	// NoRoom asks for no grant: the claimer has no room for the run, but the tick may not need any.
+	// What would be granted is Busy without a Holder if it is undecided, Queued if it waits, and
+	// Held, with 0 left, if it is free.
+	NoRoom bool
 
 	// MaxHold bounds for how long the renewer renews the grant: then its context ends, with
 	// protocol.LostMaxHold. The store does not know of it. 0 means no bound.
@@ -175,7 +201,8 @@ const (
 	// Lost: this claim has settled it as lost, because its lease ran out and it may not be granted
 	// again. The same request again is answered with Decided.
 	Lost
-	// Busy: another tick is open; Remaining is the rest of its lease. The claimed one is undecided.
+	// Busy: another tick is open; Remaining is the rest of its lease. Or the claim has NoRoom. The
+	// claimed one is undecided.
 	Busy
 	// Early: NotBefore lies ahead; Remaining says how far. The tick is undecided.
 	Early
@@ -246,6 +273,11 @@ type Grant struct {
 	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
 }
 
+// ReturnGrace is how long leases of a TTL that ran out while a store was away are left to their
+// holders after its return. It is the time in which a client that lives connects again (within a
+// second), has a call that hangs time out (within a second, or a quarter of the TTL), and settles.
+func ReturnGrace(ttl time.Duration) time.Duration { return time.Second + min(ttl/2, 2*time.Second) }
+
 // MaxOpen is how many ticks of a name may be open at once: one more is skipped, whatever its
 // Overlap, and a further trigger is Limited.
 const MaxOpen = 256
@@ -261,6 +293,8 @@ const (
 	// OutcomeSucceeded is how a holder settles what went well. No store settles anything as that on
 	// its own.
 	OutcomeSucceeded Outcome = "succeeded"
+	// OutcomeFailed is how a holder settles what went wrong. No store settles anything as that, either.
+	OutcomeFailed Outcome = "failed"
 	// OutcomeSkipped is settled by a claim with OverlapSkip, or of a name that is paused. It is
 	// also that of a tick that waited when a newer one came to wait.
 	OutcomeSkipped Outcome = "skipped"
@@ -345,6 +379,9 @@ type Record struct {
 	Token     int64 // of the last grant
 	Open      []Open
 	Paused    *Pause // nil when it is not
+	// Resumed is when the last pause ended, with a Policy that has a Jitter: ticks that were due by
+	// then, and are not decided, are skipped.
+	Resumed time.Time
 	// Revision is the newest that a Sync has brought, and Revised when it was brought first, after
 	// another or none, by the store's clock in microseconds.
 	Revision string

@@ -19,7 +19,7 @@ type Summarizer interface {
 
 // Summary is the short form of a record; the zero Record, but for its name, when there is none.
 type Summary struct {
-	// Record lacks the Policy, the Revision, and Revised. Of its Schedules it has only the last,
+	// Record lacks the Policy, the Revision, Revised and Resumed. Of its Schedules it has only the last,
 	// with no Since. Of the settled ticks it has the newest, the newest that is no range, the
 	// newest that was granted and the newest that is [OutcomeSucceeded]. They come from those that
 	// a store remembers, at least the last [Remembered]. Each is there once, newest last.
@@ -55,7 +55,7 @@ func CheckNames(names []string) error {
 func Summarize(r Record) Summary {
 	s := Summary{Record: r}
 	s.Policy, s.Revision, s.Settled = Policy{}, "", nil
-	s.Revised = Record{}.Revised
+	s.Revised, s.Resumed = Record{}.Revised, Record{}.Resumed
 	if n := len(r.Schedules); n > 0 {
 		s.Schedules = []Schedule{{Text: r.Schedules[n-1].Text}}
 	}

@@ -42,12 +42,17 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 		return r.inOrder(c, at)
 	}
 	if at.holds(e.Token, e.Ends) {
-		if e.Holder == c.Holder && e.Request == c.Request {
-			return granted(e, at)
+		if e.Holder == c.Holder && e.Request == c.Request { // its answer was lost
+			r.Open[i].Ends = at.now.Add(e.TTL)
+			return granted(r.Open[i], at)
 		}
 		return protocol.Answer{Status: protocol.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Remaining: e.Ends.Sub(at.now)}
 	}
-	if !mayEnd(c, e, at) {
+	if c.Repeated && !c.NoRoom && e.Holder == c.Holder && e.Request == c.Request { // nobody has begun
+		r.remove(i)
+		return r.grant(c, e.Attempt, e.Takeovers, e.Payload, at)
+	}
+	if c.NoRoom || !mayEnd(c, e, at) {
 		return protocol.Answer{Status: protocol.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder}
 	}
 	r.remove(i)
@@ -81,9 +86,16 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 }
 
 // mayEnd reports whether a claim may treat an entry that ran out, or was released, as ended: see
-// [protocol.Claim].
+// ContactSince of [protocol.Claim].
 func mayEnd(c protocol.Claim, e Entry, at *Moment) bool {
-	return e.Released || !late(c.TakeoverUntil, at)
+	switch {
+	case e.Released:
+		return true
+	case late(c.TakeoverUntil, at):
+		return false
+	default:
+		return !c.ContactSince.After(e.Ends.Add(-e.TTL)) || at.reached(c.ContactSince.Add(protocol.ReturnGrace(e.TTL)))
+	}
 }
 
 // inOrder answers the claim of a tick that waits.
@@ -96,6 +108,8 @@ func (r *Record) inOrder(c protocol.Claim, at *Moment) protocol.Answer {
 		}
 		a = r.behind(protocol.Queued, *first, at)
 		r.toEnd(r.Open[r.find(c.Tick)])
+	} else if c.NoRoom {
+		a = protocol.Answer{Status: protocol.Queued}
 	} else {
 		i := r.find(c.Tick)
 		payload := r.Open[i].Payload
@@ -131,7 +145,7 @@ func (r *Record) claimNew(c protocol.Claim, at *Moment) protocol.Answer {
 		return protocol.Answer{Status: protocol.Decided}
 	case !c.NotAfter.IsZero() && at.passed(c.NotAfter):
 		return protocol.Answer{Status: protocol.Late}
-	case r.Paused != nil:
+	case r.Paused != nil || !r.Resumed.IsZero() && !c.NotBefore.After(r.Resumed):
 		return r.skip(c, protocol.Paused, protocol.NotePaused, at)
 	}
 	settled := r.sweep(c, at)
@@ -153,6 +167,8 @@ func (r *Record) overlap(c protocol.Claim, settled *[]protocol.Settled, at *Mome
 		other = r.waiting()
 	}
 	switch {
+	case c.NoRoom && (first == nil || c.Overlap == protocol.OverlapAllow):
+		return protocol.Answer{Status: protocol.Busy}
 	case other == nil || c.Overlap == protocol.OverlapAllow:
 	case c.Overlap == protocol.OverlapSkip:
 		return r.skip(c, protocol.Skipped, protocol.NoteOverlap, at)

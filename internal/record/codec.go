@@ -47,6 +47,11 @@ func (w *writer) text(s string) {
 		w.count(i + 1)
 		return
 	}
+	w.newText(s)
+}
+
+// newText writes a string that most likely did not come before.
+func (w *writer) newText(s string) {
 	w.seen.add(s)
 	w.count(0)
 	w.count(len(s))

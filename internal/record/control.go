@@ -17,9 +17,13 @@ func (r *Record) Pause(p protocol.Pause, at *Moment) (protocol.Pause, error) {
 	if !r.Known {
 		return protocol.Pause{}, protocol.ErrUnknown
 	}
-	if r.Paused == nil {
-		p.Until = time.Time{}
-		p.Reason, p.Since = protocol.Cut(p.Reason, protocol.MaxReason), at.micro()
+	p.Until = time.Time{}
+	p.Reason, p.Since = protocol.Cut(p.Reason, protocol.MaxReason), at.micro()
+	switch {
+	case r.Paused == nil:
+		r.Paused = &p
+	case p.Reason != "" && p.Reason != r.Paused.Reason:
+		p.Since = r.Paused.Since
 		r.Paused = &p
 	}
 	return *r.Paused, nil
@@ -35,9 +39,15 @@ func (r *Record) Resume(q protocol.Resume, at *Moment) (*protocol.Pause, error) 
 	}
 	was := r.Paused
 	r.Paused = nil
-	if was != nil && at.reached(time.UnixMilli(r.Watermark+1)) {
-		from := r.Watermark
-		r.Watermark = at.milli()
+	if was == nil || !at.reached(time.UnixMilli(r.Watermark+1)) {
+		return was, nil
+	}
+	from, now := r.Watermark, at.milli()
+	if r.Policy.Jitter > 0 {
+		r.Resumed = time.UnixMilli(now).UTC()
+	}
+	if due := now - r.Policy.Jitter.Milliseconds(); due > from { // what comes after may be due later
+		r.Watermark = due
 		r.remember(protocol.Settled{
 			Tick: r.Watermark, From: from, Outcome: protocol.OutcomeSkipped, Holder: q.By, Note: protocol.NotePaused,
 		}, "resume", at)
@@ -58,6 +68,11 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 	}
 	if n := r.opened(t.Request); n > 0 {
 		return protocol.Triggered{Status: protocol.Opened, Tick: n}, false, nil
+	}
+	r.forgetTriggered(at)
+	if len(r.Triggered) >= protocol.MaxTriggered {
+		first := time.UnixMilli(r.Triggered[0].Tick)
+		return r.limited(protocol.LimitKeys, first.Add(protocol.TriggeredFor).Sub(at.now)), false, nil
 	}
 	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return at.reached(k.Ends) })
 	i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key })
@@ -104,10 +119,26 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 		n++
 	}
 	r.Triggered = append(r.Triggered, Triggered{n, t.Request})
-	r.Triggered = r.Triggered[max(0, len(r.Triggered)-protocol.Remembered):]
 	r.Open = append(r.Open, Entry{Grant: protocol.Grant{Name: t.Name, Tick: n, Holder: t.By, Request: t.Request, Payload: t.Payload}})
 	r.noteKey(t, n, at)
 	return protocol.Triggered{Status: protocol.Opened, Tick: n}, true, nil
+}
+
+// forgetTriggered forgets the triggers that nobody sends again, but for the last few. When the clock
+// was set back, it keeps no more than these of what lies in the future.
+func (r *Record) forgetTriggered(at *Moment) {
+	for len(r.Triggered) >= protocol.Remembered {
+		opened := time.UnixMilli(r.Triggered[0].Tick)
+		switch {
+		case !at.now.Before(opened.Add(protocol.TriggeredFor)):
+			at.after(opened.Add(protocol.TriggeredFor))
+		case at.now.Before(opened.Add(-protocol.TriggeredFor)):
+			at.until(opened.Add(-protocol.TriggeredFor))
+		default:
+			return
+		}
+		r.Triggered = r.Triggered[1:]
+	}
 }
 
 // limited refuses a trigger.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -17,7 +18,8 @@ type Limit struct {
 	// Slots are the units of the window, oldest first. The time of each is one before which its
 	// units were taken.
 	Slots []Slot
-	// Done are the last batches that took something: a repeated one is answered as before.
+	// Done has, of each client, the last batch that took something, while it may be sent again: a
+	// repeated one is answered as before.
 	Done []Batch
 
 	keep time.Duration
@@ -29,29 +31,41 @@ type Slot struct {
 	Units int
 }
 
-// Batch says which requests of a batch were granted, as bits.
+// Batch says which requests of a batch were granted, as bits. Its ID is that of the client, a dash,
+// and a number. A client sends a batch once it is done with the one before.
 type Batch struct {
-	ID string
-	OK uint64
+	ID   string
+	OK   uint64
+	Ends time.Time // after which it is not sent again
 }
+
+func (b Batch) client() string { return b.ID[:strings.LastIndexByte(b.ID, '-')+1] }
 
 const (
 	// MaxBatch is how many requests a batch may have.
 	MaxBatch = 64
-	// maxDone is how many batches are remembered. One that is older and comes again takes its units
-	// again.
-	maxDone = 16
+	// TakenFor is for how long a batch may be sent again, by the store's clock.
+	TakenFor = 10 * time.Second
+	// maxDone is how many clients may take units within that time. One more is refused.
+	maxDone = 1024
 	// keepLimit is for how long the value of a limit is kept at least.
 	keepLimit = time.Minute
 )
 
 // Take answers a batch of valid requests, one after the other. It is at most ahead before the store
-// carries it out, or a window refuses it, and then it has to be decided again.
-func (l *Limit) Take(id string, list []protocol.Take, ahead time.Duration, at *Moment) []protocol.Taken {
+// carries it out, or a window refuses it, and then it has to be decided again. A batch that is sent
+// again has the until of the first time. It reports false when that has passed, or the store's
+// clock was set back since: then it may not be remembered any more whether the batch was answered.
+func (l *Limit) Take(id string, until time.Time, list []protocol.Take, ahead time.Duration, at *Moment) ([]protocol.Taken, bool) {
 	l.keep = keepLimit
+	if late(until, at) || until.After(at.now.Add(TakenFor)) {
+		return nil, false
+	}
+	l.forget(at)
 	answers := make([]protocol.Taken, len(list))
-	i := slices.IndexFunc(l.Done, func(b Batch) bool { return b.ID == id })
-	var ok uint64
+	mine := Batch{ID: id, Ends: until}
+	before := slices.IndexFunc(l.Done, func(b Batch) bool { return b.client() == mine.client() })
+	repeated, full := before >= 0 && l.Done[before].ID == id, before < 0 && len(l.Done) >= maxDone
 	waiting := map[protocol.Limit]int{} // units that waiting callers come back for
 	for n, t := range list {
 		var v view
@@ -62,25 +76,47 @@ func (l *Limit) Take(id string, list []protocol.Take, ahead time.Duration, at *M
 		}
 		l.keep = max(l.keep, v.longest+keepLimit)
 		switch wait := v.wait(t.Units); {
-		case i >= 0:
-			answers[n].OK = l.Done[i].OK&(1<<n) != 0
-		case wait <= 0:
-			answers[n].OK, ok = true, ok|1<<n
+		case repeated:
+			answers[n].OK = l.Done[before].OK&(1<<n) != 0
+		case wait <= 0 && !full:
+			answers[n].OK, mine.OK = true, mine.OK|1<<n
 			v.take(t.Units, ahead)
 		}
 		if !answers[n].OK {
 			answers[n].Wait = max(v.wait(t.Units+waiting[t.Limit]), 1)
+			if full {
+				answers[n].Wait = max(answers[n].Wait, l.Done[0].Ends.Sub(at.now))
+			}
 			if t.Waits {
 				waiting[t.Limit] += t.Units
 			}
 		}
 		answers[n].Remaining = v.remaining()
 	}
-	if ok != 0 {
-		l.Done = append(l.Done, Batch{id, ok})
-		l.Done = l.Done[max(0, len(l.Done)-maxDone):]
+	if mine.OK != 0 {
+		if before >= 0 {
+			l.Done = slices.Delete(l.Done, before, before+1)
+		}
+		l.Done = append(l.Done, mine)
 	}
-	return answers
+	return answers, true
+}
+
+// forget forgets the batches that are not sent again. If the clock was set back, none is remembered
+// for longer than from now on.
+func (l *Limit) forget(at *Moment) {
+	l.Done = slices.DeleteFunc(l.Done, func(b Batch) bool {
+		over := at.now.After(b.Ends)
+		if over {
+			at.after(b.Ends.Add(1))
+		}
+		return over
+	})
+	for i := range l.Done {
+		if latest := at.now.Add(TakenFor); l.Done[i].Ends.After(latest) {
+			l.Done[i].Ends = latest
+		}
+	}
 }
 
 // view is a limit at one moment.
@@ -193,11 +229,14 @@ func (l *Limit) Restore(known *Limit) {
 	}
 	slices.SortFunc(l.Slots, func(a, b Slot) int { return a.At.Compare(b.At) })
 	for _, b := range known.Done {
-		if !slices.ContainsFunc(l.Done, func(has Batch) bool { return has.ID == b.ID }) {
+		i := slices.IndexFunc(l.Done, func(has Batch) bool { return has.client() == b.client() })
+		switch {
+		case i < 0:
 			l.Done = append(l.Done, b)
+		case l.Done[i].Ends.Before(b.Ends):
+			l.Done[i] = b
 		}
 	}
-	l.Done = l.Done[max(0, len(l.Done)-maxDone):]
 }
 
 // Encode implements [State].
@@ -214,8 +253,9 @@ func (l *Limit) Encode(stamp int64) []byte {
 	}
 	w.count(len(l.Done))
 	for _, b := range l.Done {
-		w.text(b.ID)
+		w.newText(b.ID)
 		w.number(int64(b.OK)) //nolint:gosec // its bits are read back
+		w.time(b.Ends)
 	}
 	return w.b
 }
@@ -223,11 +263,15 @@ func (l *Limit) Encode(stamp int64) []byte {
 // Decode implements [State].
 func (l *Limit) Decode(_ string, data []byte, stamp int64, _ func(token int64) time.Time) error {
 	*l = Limit{}
-	if data == nil {
+	if len(data) == 0 {
 		return nil
 	}
-	d := &reader{b: data, stamp: stamp}
-	d.begin(limitFormat)
+	d, older := &reader{b: data, stamp: stamp}, data[0] == olderLimitFormat
+	if older {
+		d.begin(olderLimitFormat)
+	} else {
+		d.begin(limitFormat)
+	}
 	l.Full = fromNano(d.number())
 	var before int64
 	l.Slots = list(d, func(s *Slot) {
@@ -237,6 +281,9 @@ func (l *Limit) Decode(_ string, data []byte, stamp int64, _ func(token int64) t
 	l.Done = list(d, func(b *Batch) {
 		b.ID = d.text()
 		b.OK = uint64(d.number()) //nolint:gosec // see Encode
+		if !older {
+			b.Ends = d.time()
+		}
 	})
 	return d.end()
 }

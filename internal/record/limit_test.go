@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -31,7 +32,8 @@ type limited struct {
 func (l *limited) batch(id string, at time.Time, batch ...protocol.Take) []protocol.Taken {
 	var state record.Limit
 	require.NoError(l.t, state.Decode("name", l.value, 0, nil))
-	answers := state.Take(id, batch, 4*time.Millisecond, record.At(at))
+	answers, known := state.Take(id, at.Add(record.TakenFor), batch, 4*time.Millisecond, record.At(at))
+	require.True(l.t, known)
 	l.value = state.Encode(0)
 	return answers
 }
@@ -111,6 +113,46 @@ func TestRepeatedBatchIsAnsweredAsBefore(t *testing.T) {
 		require.Equal(t, []bool{true, false, true}, oks("one"), "its answer was lost")
 		require.Equal(t, []bool{false, false, false}, oks("two"))
 	}
+}
+
+func TestABatchIsRememberedWhileItMayComeAgain(t *testing.T) {
+	limit, l := protocol.Limit{Window: true, Count: 1000, Per: time.Hour}, &limited{t: t}
+	one := protocol.Take{Name: "name", Limit: limit, Units: 1}
+	until := begin.Add(record.TakenFor)
+	again := func(at time.Time) (taken []protocol.Taken, known bool) {
+		var state record.Limit
+		require.NoError(t, state.Decode("name", l.value, 0, nil))
+		taken, known = state.Take("mine-1", until, []protocol.Take{one}, 0, record.At(at))
+		l.value = state.Encode(0)
+		return taken, known
+	}
+	first, known := again(begin)
+	require.True(t, known)
+	require.Equal(t, 999, first[0].Remaining)
+	for i := range 300 {
+		l.batch(fmt.Sprintf("c%d-%d", i%100, i), begin, one)
+	}
+	repeated, known := again(until)
+	require.True(t, known)
+	require.True(t, repeated[0].OK)
+	require.Equal(t, 699, repeated[0].Remaining)
+	size := len(l.value)
+	_, known = again(until.Add(1))
+	require.False(t, known)
+	_, known = again(begin.Add(-1))
+	require.False(t, known, "the clock was set back")
+	l.batch("c-1", until.Add(time.Second), one)
+	require.Less(t, len(l.value), size/10, "what does not come again is forgotten")
+}
+
+func TestALimitOfThePreviousFormatIsRead(t *testing.T) {
+	var full record.Limit
+	full.Full = begin
+	value := full.Encode(0)
+	value[0] = 0x41
+	var read record.Limit
+	require.NoError(t, read.Decode("name", value, 0, nil))
+	require.Equal(t, begin, read.Full)
 }
 
 func TestThoseWhoWaitAreGivenLaterTimes(t *testing.T) {

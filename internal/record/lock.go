@@ -18,6 +18,11 @@ type Lock struct {
 	Queue   []Place // of the waiters, in order
 	Arrived int64   // how many have come to wait
 	Gone    []Gone  // the last few whose end a late request of theirs may ask about
+
+	Withdrawn []Withdrawn // oldest first
+	Owed      time.Time   // until then a holder may ask that lost its hold before the end of its lease
+
+	now time.Time // of the last rule that was applied
 }
 
 // Hold is a grant that has not ended, though its lease may have run out: it keeps its permits until
@@ -31,10 +36,14 @@ func id(holder, request string) string { return holder + " " + request }
 
 // Claim answers a valid claim of the lock. woken are the requests to notify.
 func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, woken []string) {
+	l.now = at.now
 	if l.Born == 0 {
 		l.Born = max(at.now.UnixMicro(), c.Known+1)
 	}
 	me := id(c.Holder, c.Request)
+	if until, ok := l.withdrawn(me, at); ok {
+		return protocol.LockAnswer{Status: protocol.Held, Remaining: until.Sub(at.now), Now: at.now.UTC()}, nil
+	}
 	if i := l.find(me); i >= 0 {
 		if h := l.Holds[i]; at.holds(h.Token, h.Ends) {
 			return protocol.LockAnswer{Status: protocol.Granted, Token: h.Token, Remaining: h.Ends.Sub(at.now), Now: at.now.UTC()}, nil
@@ -67,6 +76,7 @@ func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, w
 		a.Status, a.Token, a.Remaining, a.Now = protocol.Granted, l.Token, c.TTL, at.now.UTC()
 		l.Holds = append(l.Holds, Hold{LockGrant: c.Grant(a), Since: at.now, Ends: at.now.Add(c.TTL)})
 		l.leave(me)
+		l.forgetWithdrawn(at)
 		// Those at the head of the queue know; permits that counted as held until now may be enough for
 		// others.
 		if len(a.Lost) > 0 || dropped || waits && ticket.Permits > c.Permits {

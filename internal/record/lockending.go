@@ -19,6 +19,7 @@ const remembered = 64 // how many are gone at most
 
 // Renew answers the renewal of a valid grant of the lock.
 func (l *Lock) Renew(g protocol.LockGrant, at *Moment) error {
+	l.now = at.now
 	h := l.current(g, at)
 	if h == nil {
 		return protocol.ErrFenced
@@ -29,7 +30,11 @@ func (l *Lock) Renew(g protocol.LockGrant, at *Moment) error {
 
 // Release gives back what a grant holds of the lock, which is valid but for a token that may be 0.
 func (l *Lock) Release(g protocol.LockGrant, at *Moment) (woken []string, err error) {
+	l.now = at.now
 	me := id(g.Holder, g.Request)
+	if g.Pending {
+		l.withdraw(g, at)
+	}
 	waited := l.leave(me)
 	if i := l.find(me); i >= 0 && (g.Token == 0 || l.Holds[i].Token == g.Token) {
 		h := l.Holds[i]
@@ -77,8 +82,9 @@ func (l *Lock) ForceRelease(token int64, at *Moment) (woken []string, held bool)
 	if i < 0 {
 		return nil, false
 	}
+	l.now = at.now
 	request := l.Holds[i].Request
-	l.lose(i, at)
+	l.oust(i, at)
 	return notify(l.nextRequests(at), request), true
 }
 
@@ -88,6 +94,14 @@ func (l *Lock) lose(i int, at *Moment) protocol.LostHold {
 	l.Holds = slices.Delete(l.Holds, i, i+1)
 	l.rememberEnd(h.Token, false)
 	return protocol.LostHold{Token: h.Token, Holder: h.Holder, At: at.micro()}
+}
+
+// oust takes a grant away whose lease may not be over.
+func (l *Lock) oust(i int, at *Moment) {
+	if ends := l.Holds[i].Ends; ends.After(l.Owed) {
+		l.Owed = ends
+	}
+	l.lose(i, at)
 }
 
 // sweep takes away the grants whose leases have run out.
@@ -152,7 +166,7 @@ func (l *Lock) makeRoom(g protocol.LockGrant, at *Moment) bool {
 		return l.fits(g.Permits, g.Limit)
 	}
 	for !l.fits(g.Permits, g.Limit) {
-		l.lose(0, at)
+		l.oust(0, at)
 	}
 	return true
 }

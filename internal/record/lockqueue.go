@@ -134,3 +134,32 @@ func (l *Lock) first(at *Moment) *Waiter {
 	}
 	return nil
 }
+
+// Withdrawn is a request that was given up while a claim of it could be under way.
+type Withdrawn struct {
+	Holder, Request string
+	Until           time.Time // then such a claim would be granted again
+}
+
+// withdraw refuses what may still be claimed under the request of g.
+func (l *Lock) withdraw(g protocol.LockGrant, at *Moment) {
+	l.forgetWithdrawn(at)
+	if _, ok := l.withdrawn(id(g.Holder, g.Request), at); !ok {
+		l.Withdrawn = append(l.Withdrawn, Withdrawn{g.Holder, g.Request, at.now.Add(protocol.WithdrawnFor)})
+	}
+}
+
+func (l *Lock) forgetWithdrawn(at *Moment) {
+	for len(l.Withdrawn) > 0 && at.reached(l.Withdrawn[0].Until) {
+		l.Withdrawn = l.Withdrawn[1:]
+	}
+}
+
+// withdrawn reports whether a request was given up, and until when its claims are refused.
+func (l *Lock) withdrawn(me string, at *Moment) (until time.Time, ok bool) {
+	i := slices.IndexFunc(l.Withdrawn, func(w Withdrawn) bool { return id(w.Holder, w.Request) == me })
+	if i < 0 || at.reached(l.Withdrawn[i].Until) {
+		return time.Time{}, false
+	}
+	return l.Withdrawn[i].Until, true
+}

@@ -7,9 +7,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// keepLock is for how long a lock that nobody touches is kept at least. No place in its queue lasts
-// longer.
-const keepLock = 24 * time.Hour
+// keepLock is for how long a lock is kept after it was of use: longer than the store's clock may go
+// back while nobody uses the lock, since tokens have to rise.
+const keepLock = 5 * time.Minute
 
 // Encode implements [State].
 func (l *Lock) Encode(stamp int64) []byte {
@@ -47,6 +47,15 @@ func (l *Lock) Encode(stamp int64) []byte {
 		w.token(g.Token)
 		w.flags(g.Released)
 	}
+	if len(l.Withdrawn) > 0 || !l.Owed.IsZero() { // an earlier release reads no more than the above
+		w.time(l.Owed)
+		w.count(len(l.Withdrawn))
+		for _, d := range l.Withdrawn {
+			w.text(d.Holder)
+			w.text(d.Request)
+			w.time(d.Until)
+		}
+	}
 	return w.b
 }
 
@@ -83,6 +92,10 @@ func (l *Lock) Decode(name string, data []byte, stamp int64, ends func(token int
 		g.Token = d.token()
 		d.flags(&g.Released)
 	})
+	if len(d.b) > 0 {
+		l.Owed = d.time()
+		l.Withdrawn = list(d, func(w *Withdrawn) { w.Holder, w.Request, w.Until = d.text(), d.text(), d.time() })
+	}
 	return d.end()
 }
 
@@ -95,11 +108,15 @@ func (l *Lock) Leases() []Lease {
 	return slices.Clip(leases)
 }
 
-// Keep implements [State].
+// Keep implements [State]. A lock is of use while it is held or waited for, while a holder may ask
+// that lost its hold before the end of its lease, and while its tokens are ahead of the clock.
 func (l *Lock) Keep() time.Duration {
-	keep := keepLock
+	keep := max(0, l.Owed.Sub(l.now), time.UnixMicro(l.Token).Sub(l.now))
 	for _, h := range l.Holds {
-		keep = max(keep, h.TTL+keepLock)
+		keep = max(keep, h.TTL)
 	}
-	return keep
+	for _, w := range l.Waiters {
+		keep = max(keep, w.Ends.Sub(l.now))
+	}
+	return keep + keepLock
 }

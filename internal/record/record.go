@@ -30,13 +30,14 @@ type Record struct {
 	// [protocol.Repairer]. What the watermark has passed since is dropped when it is convenient.
 	Exceptions []int64 `json:",omitempty"`
 	Paused     *protocol.Pause
+	Resumed    time.Time // see [protocol.Record]
 	Revision   string
 	Revised    time.Time
 	// Schedules are those that were in force since the watermark, oldest first.
 	Schedules []protocol.Schedule
 
 	Policy      protocol.Policy
-	Triggered   []Triggered // the last few, newest last
+	Triggered   []Triggered // those that may be sent again, and the last few; newest last
 	Theoretical time.Time   // when the next trigger would come if they came evenly
 	Keys        []Key
 
@@ -164,11 +165,21 @@ func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 		r.reschedule(protocol.Schedule{Since: since, Text: y.Schedule})
 	}
 	v := r.View(y.Name, at)
-	v.Made, v.Settled = made, nil
+	v.Made, v.Settled = made, r.lastRun()
 	for i := range v.Open {
 		v.Open[i].CancelledBy = ""
 	}
 	return v, nil
+}
+
+// lastRun returns the newest settled tick that succeeded or failed, where one is remembered.
+func (r *Record) lastRun() []protocol.Settled {
+	for _, s := range slices.Backward(r.recent()) {
+		if s.Outcome == protocol.OutcomeSucceeded || s.Outcome == protocol.OutcomeFailed {
+			return []protocol.Settled{s.Settled}
+		}
+	}
+	return nil
 }
 
 // define takes a policy. Of a new rate no more can be used up than all of it.
@@ -198,7 +209,9 @@ func (r *Record) reschedule(s protocol.Schedule) {
 
 // View shows the record of name.
 func (r *Record) View(name string, at *Moment) protocol.Record {
-	v := protocol.Record{Name: name, Watermark: r.Watermark, Token: r.Token, Policy: r.Policy, Revision: r.Revision, Revised: r.Revised}
+	v := protocol.Record{
+		Name: name, Watermark: r.Watermark, Token: r.Token, Resumed: r.Resumed, Policy: r.Policy, Revision: r.Revision, Revised: r.Revised,
+	}
 	v.Schedules = slices.Clone(r.Schedules)
 	if r.Paused != nil {
 		p := *r.Paused

@@ -33,6 +33,9 @@ func (r *Record) Repair(q protocol.Repair, at *Moment) (protocol.Repaired, error
 		p.Since = since
 		r.Paused = &p
 	}
+	if r.Resumed.After(since) {
+		r.Resumed = since
+	}
 	if r.Revised.After(since) {
 		r.Revised = since
 	}
@@ -49,7 +52,7 @@ func (r *Record) Repair(q protocol.Repair, at *Moment) (protocol.Repaired, error
 // ahead reports whether something of the record lies in the future that only a clock which was
 // wrong has put there.
 func (r *Record) ahead(at *Moment) bool {
-	return !at.reached(time.UnixMilli(max(r.Watermark, r.triggered()))) || !at.reached(r.Revised) || r.Paused != nil && !at.reached(r.Paused.Since)
+	return !at.reached(time.UnixMilli(max(r.Watermark, r.triggered()))) || !at.reached(r.Revised) || !at.reached(r.Resumed) || r.Paused != nil && !at.reached(r.Paused.Since)
 }
 
 // except makes exceptions of the ticks past a watermark that are open, or remembered as settled one

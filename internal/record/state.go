@@ -36,8 +36,10 @@ type Lease struct {
 const (
 	recordFormat  = 0x13
 	lockFormat    = 0x22
-	limitFormat   = 0x41
+	limitFormat   = 0x42
 	settledFormat = 0x31
+
+	olderLimitFormat = 0x41 // without the ends of batches
 )
 
 // scratches are what values are written into before their size is known.
@@ -94,14 +96,20 @@ func (r *Record) Encode(stamp int64) []byte {
 	}
 	w.text(r.Revision)
 	w.time(r.Revised)
-	w.flags(r.Policy.Beside, r.Policy.NoTriggers)
+	w.flags(r.Policy.Beside, r.Policy.NoTriggers, r.Policy.Jitter != 0, !r.Resumed.IsZero())
 	w.number(int64(r.Policy.Every))
 	w.count(r.Policy.Burst)
 	w.count(r.Policy.History)
+	if r.Policy.Jitter != 0 {
+		w.number(int64(r.Policy.Jitter))
+	}
+	if !r.Resumed.IsZero() {
+		w.at(r.Resumed)
+	}
 	w.count(len(r.Triggered))
 	for _, t := range r.Triggered {
 		w.number(t.Tick)
-		w.text(t.Request)
+		w.newText(t.Request)
 	}
 	w.time(r.Theoretical)
 	w.count(len(r.Keys))
@@ -131,8 +139,15 @@ func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token i
 	r.Stop = Stop{Before: d.number(), Token: d.token()}
 	r.Exceptions = list(d, func(n *int64) { *n = d.number() })
 	r.Revision, r.Revised = d.text(), d.time()
-	d.flags(&r.Policy.Beside, &r.Policy.NoTriggers)
+	var jitter, resumed bool
+	d.flags(&r.Policy.Beside, &r.Policy.NoTriggers, &jitter, &resumed)
 	r.Policy.Every, r.Policy.Burst, r.Policy.History = time.Duration(d.number()), d.plain(), d.plain()
+	if jitter {
+		r.Policy.Jitter = time.Duration(d.number())
+	}
+	if resumed {
+		r.Resumed = d.at()
+	}
 	r.Triggered = list(d, func(t *Triggered) { t.Tick, t.Request = d.number(), d.text() })
 	r.Theoretical = d.time()
 	r.Keys = list(d, func(k *Key) { k.Key, k.Tick, k.Ends = d.text(), d.number(), d.time() })
@@ -183,9 +198,10 @@ func (r *Record) Keep() time.Duration {
 	if r.Known || r.Gap != (Gap{}) {
 		return 0
 	}
-	keep := keepLock
+	const least = 24 * time.Hour
+	keep := least
 	for _, e := range r.Open {
-		keep = max(keep, e.TTL+keepLock)
+		keep = max(keep, e.TTL+least)
 	}
 	return keep
 }

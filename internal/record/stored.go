@@ -37,7 +37,7 @@ func (r *Record) Stored(name string, guessed, stamp int64) bool {
 		Known: r.Known, Wait: r.Wait, Watermark: r.Watermark, Gap: r.Gap, Token: s.token(r.Token),
 		Open: orNil(r.Open), Settled: orNil(recent),
 		Stop: Stop{Before: r.Stop.Before, Token: s.token(r.Stop.Token)}, Cancels: orNil(r.Cancels), Exceptions: orNil(r.Exceptions),
-		Paused: r.Paused, Revision: r.Revision, Revised: stored(r.Revised), Schedules: orNil(r.Schedules),
+		Paused: r.Paused, Resumed: stored(r.Resumed), Revision: r.Revision, Revised: stored(r.Revised), Schedules: orNil(r.Schedules),
 		Policy: r.Policy, Triggered: orNil(r.Triggered), Theoretical: stored(r.Theoretical), Keys: orNil(r.Keys),
 	}
 	return !s.unreadable

@@ -88,7 +88,7 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 			y.Paused = &protocol.Pause{By: holder, Reason: "new", Since: now}
 		}
 		y.Defines = rapid.Bool().Draw(t, "defines")
-		y.Policy = rapid.SampledFrom([]protocol.Policy{{}, {Every: time.Second, Burst: 5}, {Beside: true, History: 20}, {NoTriggers: true}}).Draw(t, "policy")
+		y.Policy = rapid.SampledFrom([]protocol.Policy{{}, {Every: time.Second, Burst: 5}, {Beside: true, History: 20}, {NoTriggers: true}, {Jitter: 3 * time.Second}}).Draw(t, "policy")
 		return func(r *record.Record, at *record.Moment) any {
 			v, err := r.Sync(y, at)
 			return []any{v, err}

@@ -58,6 +58,14 @@ type Server struct {
 
 	Tokens   []Token // without any the page and the API only read, and only on this machine
 	ReadOnly bool    // nothing can be changed by the page or the API
+
+	Metrics Metrics
+}
+
+// Metrics says what the daemon exports at /metrics, and to whom.
+type Metrics struct {
+	JobHistograms bool // the histograms of runs have the label job
+	NeedsToken    bool // /metrics answers only those who have one of the tokens
 }
 
 // Tracing says where the daemon exports the spans of its runs.

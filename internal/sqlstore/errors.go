@@ -76,7 +76,7 @@ func (db *database) repeat(ctx context.Context, f func(ctx context.Context) erro
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return db.failed(fmt.Errorf("%w: %w", context.Cause(ctx), err))
+			return db.failed(protocol.Ended(context.Cause(ctx), err))
 		case db.Missing(err), errors.Is(err, errEmptied):
 			db.forget()
 			if tries >= mostMade {

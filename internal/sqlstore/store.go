@@ -93,6 +93,21 @@ func (s *Store) Close() error {
 	return nil
 }
 
+// Exists reports whether anything has run in the namespace. It makes nothing.
+func (s *Store) Exists(ctx context.Context) (exists bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.db.Timeout, errTimeout)
+	defer cancel()
+	version, err := s.db.version(ctx, s.db.DB, "")
+	if err == nil && version > 0 {
+		var one int
+		err = s.db.each(ctx, s.db.DB, "SELECT 1 FROM solotick_item WHERE namespace = ? LIMIT 1", []any{s.db.Namespace}, []any{&one}, func() error { exists = true; return nil })
+	}
+	if err != nil {
+		err = protocol.Ended(context.Cause(ctx), err)
+	}
+	return exists, s.db.failed(err)
+}
+
 // Check implements [protocol.Checker].
 func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 

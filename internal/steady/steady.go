@@ -37,8 +37,13 @@ func Now() Instant { return Of(time.Now()) }
 // Of converts a reading of the local clock with its monotonic part.
 func Of(t time.Time) Instant { return Instant(t.Sub(start) + suspended(t)) }
 
-// Add returns the instant d later.
-func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
+// Add returns the instant d later: [Never] if there is none.
+func (i Instant) Add(d time.Duration) Instant {
+	if d > 0 && i > Never-Instant(d) {
+		return Never
+	}
+	return i + Instant(d)
+}
 
 // Until returns the time from i to a later instant.
 func (i Instant) Until(later Instant) time.Duration { return time.Duration(later - i) }

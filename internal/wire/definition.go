@@ -2,13 +2,12 @@ package wire
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
@@ -17,7 +16,7 @@ import (
 // PolicyOf returns the part of a job's definition that the job's record keeps. It binds every
 // trigger of the job, also one by a caller that does not know the definition.
 func PolicyOf(s jobs.Spec) protocol.Policy {
-	p := protocol.Policy{Beside: s.Overlap == jobs.Allow, NoTriggers: s.Leader, History: s.History}
+	p := protocol.Policy{Beside: s.Overlap == jobs.Allow, NoTriggers: s.Leader, Jitter: s.Jitter, History: s.History}
 	if !s.Rate.IsZero() {
 		p.Every, p.Burst = s.Rate.Every(), max(s.Burst, 1)
 	}
@@ -25,11 +24,8 @@ func PolicyOf(s jobs.Spec) protocol.Policy {
 }
 
 // DefinitionsOf names the journal that holds the definitions of a job, a note for each revision:
-// apart from its facts, which come and go. The job's own name may be too long to add to.
-func DefinitionsOf(job string) string {
-	sum := sha256.Sum256([]byte(job))
-	return "definitions." + hex.EncodeToString(sum[:6])
-}
+// apart from its facts, which come and go. No job has such a name.
+func DefinitionsOf(job string) string { return naming.DefinitionsOf(job) }
 
 type definitionJSON struct {
 	Job    string            `json:"job"`

@@ -11,7 +11,7 @@ import (
 // The outcomes of a tick. Stores settle the last four on their own as well.
 const (
 	Succeeded = protocol.OutcomeSucceeded  // the handler returned nil
-	Failed    = protocol.Outcome("failed") // its last attempt returned an error
+	Failed    = protocol.OutcomeFailed     // its last attempt returned an error
 	Missed    = protocol.Outcome("missed") // a misfire that the policy does not run
 	Skipped   = protocol.OutcomeSkipped    // a policy refused it: overlap, or the job is paused
 	Lost      = protocol.OutcomeLost       // its holders' leases ran out too often

@@ -22,6 +22,9 @@ type Command struct {
 	// Env is added to the worker's environment, and wins over it. The variables that describe the
 	// run are not allowed here.
 	Env map[string]string
+	// Unset names variables of the worker's environment that the command does not get, unless Env has
+	// them.
+	Unset []string
 	// KillGrace is the time between SIGTERM and SIGKILL, 0 or more; the end of the lease may cut it
 	// short. 0 kills at once.
 	KillGrace time.Duration
@@ -67,6 +70,6 @@ func (c Command) Validate() error {
 }
 
 func (c Command) clone() Command {
-	c.Args, c.Env = slices.Clone(c.Args), maps.Clone(c.Env)
+	c.Args, c.Env, c.Unset = slices.Clone(c.Args), maps.Clone(c.Env), slices.Clone(c.Unset)
 	return c
 }

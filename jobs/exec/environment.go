@@ -30,7 +30,7 @@ func tickTime(run jobs.Run) string { return run.Tick.UTC().Format("2006-01-02T15
 // payloadVariable is only of a run that has a payload.
 const payloadVariable = "SOLOTICK_PAYLOAD"
 
-// environment is base with c.Env and the variables that describe the run. dir is the working
+// environment is base without c.Unset, and with c.Env and the variables that describe the run. dir is the working
 // directory when c names one: PWD has to follow it, or programs that trust it see the worker's.
 func environment(base []string, c Command, dir string, run jobs.Run, tag string) []string {
 	added := maps.Clone(c.Env)
@@ -53,7 +53,7 @@ func environment(base []string, c Command, dir string, run jobs.Run, tag string)
 	env := slices.DeleteFunc(slices.Clone(base), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		_, replaced := added[name]
-		return replaced || name == payloadVariable // one of another run, that of a worker which a job has started
+		return replaced || slices.Contains(c.Unset, name) || name == payloadVariable // one of another run, that of a worker which a job has started
 	})
 	for _, name := range slices.Sorted(maps.Keys(added)) {
 		env = append(env, name+"="+added[name])

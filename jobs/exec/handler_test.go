@@ -90,9 +90,10 @@ func TestProgramIsFoundAsAShellWould(t *testing.T) {
 func TestRunGetsTheVariablesOfTheContract(t *testing.T) {
 	t.Setenv("FROM_WORKER", "kept")
 	t.Setenv("LEVEL", "replaced")
+	t.Setenv("FROM_SECRET", "of the worker")
 	s := openSupervisor(t)
 	c := shell(nil, "env | grep -E '^(SOLOTICK_|LEVEL|FROM_)' | sort; exit 1")
-	c.Env = map[string]string{"LEVEL": "info"}
+	c.Env, c.Unset = map[string]string{"LEVEL": "info"}, []string{"FROM_SECRET", "LEVEL"}
 	failed := awaitExitError(t, do(t.Context(), s, c, leaseOf(time.Minute)))
 	lines := strings.Split(failed.Output, "\n")
 	require.Equal(t, []string{

@@ -177,6 +177,9 @@ func (c Call) checkRedirect(request *nethttp.Request, via []*nethttp.Request) er
 	case len(via) > maxRedirects:
 		return jobs.Permanent(fmt.Errorf("more than %d redirects", maxRedirects))
 	}
+	if request.URL.User == nil { // the same host wants the same credentials
+		request.URL.User = first.User
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package http_test
 import (
 	"fmt"
 	nethttp "net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -72,4 +73,19 @@ func TestRedirectsInACircleEnd(t *testing.T) {
 	require.EqualError(t, err, "GET "+url+": more than 10 redirects")
 	requirePermanent(t, true, err)
 	require.EqualValues(t, 11, requests.Load())
+}
+
+func TestRedirectOnTheSameHostKeepsTheCredentials(t *testing.T) {
+	url := ""
+	url = serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		user, password, _ := r.BasicAuth()
+		switch {
+		case user != "user" || password != "pw":
+			w.WriteHeader(nethttp.StatusUnauthorized)
+		case r.URL.Path == "/":
+			w.Header().Set("Location", url+"/there") // absolute
+			w.WriteHeader(nethttp.StatusFound)
+		}
+	})
+	require.NoError(t, do(t, t.Context(), http.Call{URL: strings.Replace(url, "://", "://user:pw@", 1) + "/"}))
 }

@@ -12,7 +12,8 @@ import (
 // Words describes in words when the schedule ticks, in the local time of its zone, which it does
 // not name. Examples are "every day at 02:00", "every 15 minutes", "on weekdays at 09:30". Of a
 // schedule that would take a long sentence it returns the spec. Two schedules in one zone with the
-// same words have the same ticks.
+// same words have the same ticks: in a zone other than UTC, the words also say that an @every goes
+// by UTC, and which rule holds at a clock change, where that is not the usual one.
 //
 // translate turns a phrase, such as "every %s minutes" or "on weekdays", into another language;
 // verbs of arguments may change places, as in "%[2]s %[1]s". A phrase for which it returns "" stays
@@ -27,15 +28,21 @@ func (s *Schedule) Words(translate func(phrase string) string) string {
 			text = w.Say("%[1]s, shifted by %[2]s", text,
 				w.pace(t.phase, "1 second", "1 minute", "1 hour", "%s seconds", "%s minutes", "%s hours"))
 		}
+		if s.loc.String() != "UTC" && offsetUnit%t.period != 0 {
+			text = w.Say("%s, by UTC", text)
+		}
 	case atTick:
 		text = w.Say("once, at %s UTC", time.Unix(int64(t), 0).UTC().Format(time.DateTime))
 	case noTicks:
 		text = w.Say("only when it is triggered")
 	case *cronTicks:
-		text = w.cron(&t.calendar)
+		text = w.cron(t, s.loc.String() != "UTC")
 	}
 	return cmp.Or(text, s.spec)
 }
+
+// offsetUnit divides, in seconds, the offset from UTC of every zone of today.
+const offsetUnit = 15 * 60
 
 // phrases builds sentences of phrases. A method that returns "" has no words for its argument.
 type phrases struct{ wording.Wording }
@@ -78,8 +85,32 @@ func (w phrases) these(words []string, most int) string {
 	return text
 }
 
-func (w phrases) cron(c *calendar) string {
-	times := w.clocks(c)
+// cron says the ticks of a spec, and, where clocks may change, its rule for that.
+func (w phrases) cron(t *cronTicks, changes bool) string {
+	c, times := &t.calendar, ""
+	if _, step := evenly(values(c.hour), 24); !t.wildcard || step == 0 {
+		times = w.clocks(c)
+	}
+	text := w.of(c, times)
+	switch usual := times == "" && c.keepsPace(); {
+	case text == "" || !changes || t.wildcard == usual:
+		return text
+	case t.wildcard:
+		return w.Say("%s, as a wildcard", text)
+	default:
+		return w.Say("%s, at fixed times", text)
+	}
+}
+
+// keepsPace reports whether words of a pace are usually those of a wildcard spec.
+func (c *calendar) keepsPace() bool {
+	hours := values(c.hour)
+	first, step := evenly(hours, 24)
+	return len(values(c.minute)) > 1 || len(hours) == 24 || step > 0 && first == 0
+}
+
+// of says the ticks of a spec, of which times are those of a day; "" where they come at a pace.
+func (w phrases) of(c *calendar, times string) string {
 	days := w.days(c, times == "")
 	if times != "" && days != "" {
 		return w.Say("%[1]s at %[2]s", days, times)

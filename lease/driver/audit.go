@@ -118,12 +118,9 @@ func (s *Session) onAudit(ctx context.Context, what string, do func(auditHead) (
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	defer s.queue.Give(auditPrefix)
-	for try := range tries {
-		err := s.pause(ctx, try)
-		var h auditHead
-		if err == nil {
-			h, err = s.readAuditHead(ctx)
-		}
+	for try := 0; ; try++ {
+		s.pause(ctx, try)
+		h, err := s.readAuditHead(ctx)
 		done := false
 		if err == nil {
 			done, err = do(h)
@@ -135,7 +132,6 @@ func (s *Session) onAudit(ctx context.Context, what string, do func(auditHead) (
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: other clients changed it before each of %d tries to write", what, tries)
 }
 
 func (s *Session) readAuditHead(ctx context.Context) (auditHead, error) {

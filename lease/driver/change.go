@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	// tries is how often a value is tried to be changed that others change as well.
-	tries = 32
+	// crowd is how many conflicts say that others change a value all the time.
+	crowd = 2
+	// longestPause bounds the pauses of those that are in each other's way.
+	longestPause = 500 * time.Millisecond
 	// steady is by how much the store's time may differ from the estimate, at least, before a
 	// change of the store's clock is suspected.
 	steady = 5 * time.Second
@@ -52,9 +54,12 @@ type work struct {
 	now     time.Time
 	change  *Change // the decision
 	guessed int64   // the token in it that stands for the stamp
-	tried   int
-	err     error
-	done    bool
+
+	conflicts int  // with changes of others
+	crowded   bool // others change the value all the time: pause, and read it again
+
+	err  error
+	done bool
 }
 
 // apply applies rules, each to another key, and returns when every one is answered. The store is
@@ -76,37 +81,48 @@ func (s *Session) apply(ctx context.Context, list ...*work) {
 	ops, asked := make([]Op, 0, len(list)), firstAsked[:0]
 	for {
 		ops, asked = ops[:0], asked[:0]
-		tried := 0
+		conflicts := 0
+		for _, w := range list {
+			if !w.done && w.crowded {
+				conflicts = max(conflicts, w.conflicts)
+			}
+		}
+		s.pause(ctx, conflicts)
 		for _, w := range list {
 			if w.done {
 				continue
 			}
 			if op, ask := s.next(w); ask {
 				ops, asked = append(ops, op), append(asked, w)
-				tried = max(tried, w.tried)
 			}
 		}
 		if len(ops) == 0 {
 			return
 		}
-		if err := s.pause(ctx, tried); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			for _, w := range asked {
 				w.fail(err)
 			}
 			return
 		}
-		for i, res := range s.medium().Do(ctx, ops) {
+		sent := time.Now()
+		results := s.medium().Do(ctx, ops)
+		s.took.Store(int64(time.Since(sent)))
+		for i, res := range results {
 			s.take(asked[i], res)
 		}
 	}
 }
 
-// pause waits a little when a value has been tried more than a few times.
-func (s *Session) pause(ctx context.Context, tried int) error {
-	if tried >= 4 {
-		sleep.For(ctx, sleep.Scatter(tried-4, time.Millisecond, 32*time.Millisecond))
+// roundTrip returns how long the last one took.
+func (s *Session) roundTrip() time.Duration { return time.Duration(s.took.Load()) }
+
+// pause lets those go on that change the same value. Its bound grows with the conflicts, and with
+// the time that a round trip takes: a store that has a lot to do is asked less often.
+func (s *Session) pause(ctx context.Context, conflicts int) {
+	if took := s.roundTrip(); conflicts >= crowd {
+		sleep.For(ctx, sleep.Scatter(conflicts-crowd, took, min(64*took, longestPause)))
 	}
-	return context.Cause(ctx)
 }
 
 func (w *work) fail(err error) {
@@ -117,6 +133,10 @@ func (w *work) fail(err error) {
 
 // next takes the next step with the known values: it returns the request to the store, if any.
 func (s *Session) next(w *work) (op Op, ask bool) {
+	if w.crowded { // others have changed it during the pause
+		w.crowded = false
+		return Op{Key: w.key}, true
+	}
 	if !w.truth {
 		value, known := s.guess.get(w.key)
 		if known {
@@ -136,7 +156,6 @@ func (s *Session) next(w *work) (op Op, ask bool) {
 		return op, false
 	case change != nil:
 		w.change = change
-		w.tried++
 		return Op{Key: w.key, Change: change}, true
 	case w.truth:
 		if w.known != nil && w.known.Version.Stamp < w.value.Version.Stamp { // it lacks nothing of what was known
@@ -306,8 +325,9 @@ func (s *Session) take(w *work, res Result) {
 		s.guess.set(w.key, res.Value)
 	}
 	w.value, w.now, w.truth = res.Value, res.Now, true
-	if w.tried >= tries {
-		w.fail(fmt.Errorf("lease: %s: other clients changed it before each of %d tries to write", w.key, tries))
+	if res.Status == Conflict {
+		w.conflicts++
+		w.crowded = w.conflicts >= crowd
 	}
 }
 

@@ -28,9 +28,10 @@
 //
 // So what a caller is answered was true at one instant of the store's clock between its question
 // and its answer. A claim that wins from a good guess is one round trip, and so is one that loses
-// against somebody who was quicker. Within a session one change of a key is under way at a time. A
-// value that others change all the time is tried again after a random pause, 32 times; then the
-// answer is an error.
+// against somebody who was quicker. Within a session one change of a key is under way at a time. If
+// others change a value all the time, the session pauses at random, reads it again and tries again.
+// The pauses grow with the conflicts and with the round trip. Only an error and the end of the
+// context end the tries.
 //
 // A renewal asks the store to extend the lease, without looking at the value. Only when the lease
 // is not there, not the holder's, or stopped, is the rule applied to the truth that came back.
@@ -48,13 +49,16 @@
 //	list of audit:N        part N of the audit log of the namespace; the value of audit: says which parts there are
 //	value of progress:NAME how far notifications of that name have come; progress: is that of the namespace
 //
-// Records have no end; locks, which may have any number of names, are kept for a day and a TTL
-// after they were touched.
+// Records have no end. Locks, which may have any number of names, are kept for five minutes after
+// they were of use: held, waited for, or owed an answer to a holder that lost its hold early. A
+// token is at least the store's clock in microseconds, so tokens rise unless that clock goes back
+// for longer while the lock is not used. A store whose removals raise a floor has no such limit.
 //
 // # What can go wrong
 //
 //	answer lost            the caller asks again: the rules know the holder and the request, and answer the same. A store that
-//	                       sends the same change again has it Done by its ID
+//	                       sends the same change again has it Done by its ID. A trigger and a taking of a limit come
+//	                       again with the bound of the first time, and are refused before they are forgotten
 //	change out of its time a change that a network held back for long meets the bound that it names, and changes nothing
 //	holder slow or frozen  the lease ends in the store; the next change that depends on that names the token, and the store
 //	                       compares the end with its clock at that instant

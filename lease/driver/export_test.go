@@ -17,9 +17,9 @@ func (m *Memory) Snapshot() (restore func()) {
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.items = make(map[string]*Item)
+		m.items = make(map[string]*kept)
 		for key, it := range saved {
-			m.items[key] = &it
+			m.items[key] = &kept{Item: it}
 		}
 	}
 }

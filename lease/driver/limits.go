@@ -74,11 +74,7 @@ func (s *Session) Take(ctx context.Context, t protocol.Take) (protocol.Taken, er
 	}
 	one := &taking{ctx: ctx, take: t, answer: make(chan takingAnswer, 1)}
 	if s.takings.add(one) {
-		go func() {
-			for batch := s.takings.next(t.Name); batch != nil; batch = s.takings.next(t.Name) {
-				s.takeBatch(t.Name, batch)
-			}
-		}()
+		go s.takeAll(t.Name)
 	}
 	select {
 	case a := <-one.answer:
@@ -88,54 +84,94 @@ func (s *Session) Take(ctx context.Context, t protocol.Take) (protocol.Taken, er
 	}
 }
 
+// takeAll answers the requests for units of a name until there are none. After every so many batches
+// it gives way: who knows a value since it has just changed it is always quicker than others.
+func (s *Session) takeAll(name string) {
+	for n := 1; ; n++ {
+		batch := s.takings.next(name)
+		if batch == nil {
+			return
+		}
+		s.takeBatch(name, batch)
+		if n%takesInTurn == 0 {
+			time.Sleep(2 * s.roundTrip())
+		}
+	}
+}
+
 const (
+	// takesInTurn is how many batches a client takes before it gives way.
+	takesInTurn = 32
 	// takeTries is how often a batch is sent whose answer got lost.
 	takeTries = 3
-	// takeTimeout bounds a batch: it belongs to several callers, whose contexts end at different
-	// times.
-	takeTimeout = 5 * time.Second
 	// firstAhead is by how much later than it is decided a batch is carried out, at most, before it
-	// is decided again. The second time it is twice as much.
+	// is decided again; more when round trips take longer. The second time it is twice as much.
 	firstAhead = 4 * time.Millisecond
 )
 
-// takeBatch answers requests for units of one name.
+// takeBatch answers requests for units of one name. It tries for as long as one of the callers
+// waits.
 func (s *Session) takeBatch(name string, batch []*taking) {
-	ctx, cancel := context.WithTimeout(context.Background(), takeTimeout)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	list, id := make([]protocol.Take, len(batch)), s.nextID()
+	b := &takenBatch{id: s.nextID(), list: make([]protocol.Take, len(batch))}
 	for i, t := range batch {
-		list[i] = t.take
+		b.list[i] = t.take
+		defer context.AfterFunc(t.ctx, func() {
+			if !waited(batch) {
+				cancel()
+			}
+		})()
 	}
-	taken, err := s.takeOnce(ctx, name, id, list)
-	for try := 1; try < takeTries && err != nil && !errors.Is(err, protocol.ErrPermanent) && ctx.Err() == nil && waited(batch); try++ {
-		taken, err = s.takeOnce(ctx, name, id, list)
+	err := s.takeOnce(ctx, name, b)
+	for try := 1; try < takeTries && err != nil && !errors.Is(err, protocol.ErrPermanent) && ctx.Err() == nil; try++ {
+		b.lost = true
+		err = s.takeOnce(ctx, name, b)
 	}
 	for i, t := range batch {
 		if err != nil {
 			t.answer <- takingAnswer{err: failed("take of", name, err)}
 			continue
 		}
-		t.answer <- takingAnswer{taken: taken[i]}
+		t.answer <- takingAnswer{taken: b.taken[i]}
 	}
 }
 
-// takeOnce sends a batch. The same id again is answered as before.
-func (s *Session) takeOnce(ctx context.Context, name, id string, list []protocol.Take) (taken []protocol.Taken, err error) {
-	l, ahead := new(record.Limit), firstAhead
+// takenBatch are requests that travel together, and their answers.
+type takenBatch struct {
+	id    string
+	list  []protocol.Take
+	taken []protocol.Taken
+	// lost says that a reply was lost: the units may be taken. Then until stays as it was.
+	lost  bool
+	until time.Time
+}
+
+var errTaken = errors.New("it is unknown whether the units were taken: the store was away for too long to remember")
+
+// takeOnce sends a batch. The same batch again is answered as before, or refused with errTaken.
+func (s *Session) takeOnce(ctx context.Context, name string, b *takenBatch) error {
+	l, ahead := new(record.Limit), max(firstAhead, s.roundTrip())
 	w := &work{key: limitPrefix + name, state: l}
 	var from *Version
+	known := false
 	w.rule = func(at *record.Moment) []Notification {
 		if from != nil && *from == w.value.Version { // it was out of bounds
 			ahead = min(2*ahead, time.Second)
 		}
 		from = new(Version)
 		*from = w.value.Version
-		taken = l.Take(id, list, ahead, at)
+		if !b.lost {
+			b.until = w.now.Add(record.TakenFor).Truncate(time.Microsecond)
+		}
+		b.taken, known = l.Take(b.id, b.until, b.list, ahead, at)
 		return nil
 	}
 	s.apply(ctx, w)
-	return taken, w.err
+	if w.err == nil && !known {
+		return errTaken
+	}
+	return w.err
 }
 
 // waited reports whether somebody waits for an answer.

@@ -13,10 +13,35 @@ import (
 // unless Step moves it.
 type Memory struct {
 	mu     sync.Mutex
-	items  map[string]*Item
+	items  map[string]*kept
+	floor  int64 // values that are made have stamps above those that were removed
+	swept  time.Time
 	since  time.Time
 	ahead  time.Duration // of the process's clock
 	listen map[*func(Notification)]struct{}
+}
+
+// kept is an item, and for how long after it was touched it is kept; 0 for ever.
+type kept struct {
+	Item
+	keep    time.Duration
+	touched time.Time
+}
+
+const sweepEvery = time.Minute
+
+// sweepLocked removes what nobody has touched for as long as it is kept.
+func (m *Memory) sweepLocked(now time.Time) {
+	if now.Sub(m.swept).Abs() < sweepEvery {
+		return
+	}
+	m.swept = now
+	for key, it := range m.items {
+		if it.keep > 0 && now.Sub(it.touched) > it.keep {
+			m.floor = max(m.floor, it.Value.Version.Stamp)
+			delete(m.items, key)
+		}
+	}
 }
 
 // Forget drops everything.
@@ -61,18 +86,25 @@ func (m *Memory) Do(ctx context.Context, ops []Op) []Result {
 	}
 	m.mu.Lock()
 	if m.items == nil {
-		m.items = make(map[string]*Item)
+		m.items = make(map[string]*kept)
 	}
 	now := m.now()
+	m.sweepLocked(now)
 	var notify []Notification
 	for i, op := range ops {
 		it := m.items[op.Key]
 		if it == nil {
-			it = new(Item)
+			it = new(kept)
+			if op.Change != nil && op.Change.MinStamp <= m.floor {
+				change := *op.Change
+				op.Change, change.MinStamp = &change, m.floor+1
+			}
 		}
 		var changed bool
 		if results[i], changed = it.Do(op, now); changed {
-			m.items[op.Key] = it
+			if m.items[op.Key], it.touched = it, now; op.Change != nil {
+				it.keep = op.Change.Keep
+			}
 		}
 		if it.Empty() {
 			delete(m.items, op.Key)

@@ -3,7 +3,6 @@ package driver
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"github.com/solotick/solotick/internal/protocol"
 )
@@ -63,16 +62,13 @@ func progressOf(name string, v Value) protocol.Progress {
 // removeProgress removes the progress of a name, also when others set it meanwhile.
 func (s *Session) removeProgress(ctx context.Context, name string) error {
 	p := protocol.Progress{Name: name}
-	for try := range tries {
-		err := s.pause(ctx, try)
+	for try := 0; ; try++ {
+		s.pause(ctx, try)
 		var done bool
-		if err == nil {
-			p, done, err = s.SetProgress(ctx, p)
-		}
-		if err != nil || done {
+		var err error
+		if p, done, err = s.SetProgress(ctx, p); err != nil || done {
 			return err
 		}
 		p.Data = nil
 	}
-	return fmt.Errorf("remove the progress of %q: other clients changed it before each of %d tries", name, tries)
 }

@@ -30,6 +30,7 @@ type Session struct {
 	takings takings
 	origin  atomic.Pointer[string] // begins the ids of changes
 	count   atomic.Uint64
+	took    atomic.Int64 // the last round trip, in ns
 }
 
 // NewSession makes a session over a store, in which the namespace is the caller's. The namespace

@@ -67,7 +67,9 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 			var wake bool
 			a, wake = r.Claim(c, at)
 			w.affirms = a.Status == protocol.Granted
-			w.claims = a.Status != protocol.Held && a.Status != protocol.Decided // which stays as it is
+			token, _ := at.Granted()
+			w.essential = w.affirms && token == 0                                                // an earlier grant, which goes on
+			w.claims = !w.essential && a.Status != protocol.Held && a.Status != protocol.Decided // which stays as it is
 			return about(wake, c.Name, 0)
 		}
 		w.made = func(guessed, stamped int64, now time.Time) {

@@ -36,9 +36,9 @@ const bothTLS = "check that etcd runs, its addresses and the network, that both 
 func advice(err error) (hint string, permanent bool) {
 	switch _, refused := errors.AsType[*tls.CertificateVerificationError](err); {
 	case refused:
-		return "check ca_file: it has to hold the authority of the members' certificates, and these the hosts of the URL", false
+		return "check ca_file: it has to hold the authority of the members' certificates, and these the hosts of the URL", true
 	case err != nil && strings.Contains(err.Error(), "remote error: tls"):
-		return "check cert_file and key_file: etcd does not accept the certificate of this client, or its absence", false
+		return "check cert_file and key_file: etcd does not accept the certificate of this client, or its absence", true
 	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {

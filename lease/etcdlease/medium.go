@@ -15,6 +15,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/solotick/solotick/internal/casstore"
 )
@@ -36,6 +38,10 @@ type medium struct {
 	back     chan struct{}
 }
 
+// maxReconnect bounds how long after a member's return the client is connected to it again: see
+// protocol.ReturnGrace.
+const maxReconnect = time.Second
+
 // attempts are how often a call is made within its timeout: each by way of another member.
 const attempts = 3
 
@@ -43,6 +49,11 @@ func newMedium(config clientv3.Config, prefix string, timeout time.Duration) (*m
 	config.DialTimeout = timeout
 	// A member that is frozen is noticed by its silence. etcd allows no more than one ping in 5 s.
 	config.DialKeepAliveTime, config.DialKeepAliveTimeout = 10*time.Second, 3*time.Second
+	// gRPC waits for up to 2 min between its tries to connect; others of the fleet may be connected by then.
+	connect := grpc.ConnectParams{MinConnectTimeout: min(timeout, maxReconnect), Backoff: backoff.Config{
+		BaseDelay: maxReconnect / 10, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxReconnect / 2,
+	}}
+	config.DialOptions = append([]grpc.DialOption{grpc.WithConnectParams(connect)}, config.DialOptions...)
 	if config.Logger == nil {
 		config.Logger = zap.NewNop() // callers get the errors
 	}
@@ -88,7 +99,13 @@ func (m *medium) open(ctx context.Context) (*clientv3.Client, error) {
 	}
 	defer func() { <-m.opening }()
 	if m.client == nil {
-		c, err := clientv3.New(m.config)
+		config := m.config
+		if end, ok := ctx.Deadline(); ok { // with a user it connects, and the call has to end
+			if config.DialTimeout = min(config.DialTimeout, time.Until(end)); config.DialTimeout <= 0 {
+				return nil, context.DeadlineExceeded
+			}
+		}
+		c, err := clientv3.New(config)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +148,15 @@ func (m *medium) call(ctx context.Context, f func(ctx context.Context, c *client
 			err = m.clock.explained(err)
 		}
 	}
-	return err
+	return m.at(err)
+}
+
+// at returns err with the members that it is of.
+func (m *medium) at(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("etcdlease: %s: %w", strings.Join(m.config.Endpoints, ","), err)
 }
 
 // observe notes the revision of an answer to a question that was asked when least had been seen.
@@ -193,6 +218,12 @@ func (m *medium) Get(ctx context.Context, keys []string) ([]casstore.Kept, error
 		}
 	}
 	return list, nil
+}
+
+// Exists implements [casstore.Medium].
+func (m *medium) Exists(ctx context.Context, key string) (bool, error) {
+	list, err := m.Get(ctx, []string{key})
+	return err == nil && list[0].Revision != 0, err
 }
 
 // Put implements [casstore.Medium].
@@ -293,4 +324,7 @@ func (m *medium) Watch(ctx context.Context, changed func(string, casstore.Kept),
 var errWatchEnded = errors.New("the watch has ended")
 
 // Clock implements [casstore.Medium].
-func (m *medium) Clock(ctx context.Context) (time.Time, error) { return m.clock.now(ctx) }
+func (m *medium) Clock(ctx context.Context) (time.Time, error) {
+	now, err := m.clock.now(ctx)
+	return now, m.at(err)
+}

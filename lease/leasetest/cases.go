@@ -156,6 +156,7 @@ var cases = []struct {
 	// lockends.go
 	{"LockGivenBackIsFree", lockGivenBackIsFree},
 	{"WhatWasClaimedCanBeWithdrawn", whatWasClaimedCanBeWithdrawn},
+	{"LateClaimIsRefusedAfterItsRelease", lateClaimIsRefusedAfterItsRelease},
 	{"ForceReleaseFencesTheHolder", forceReleaseFencesTheHolder},
 	{"ForgottenLockIsWrittenBack", forgottenLockIsWrittenBack},
 	{"ForgottenLockThatWasGivenBackIsNotRevived", forgottenLockThatWasGivenBackIsNotRevived},
@@ -206,6 +207,8 @@ var cases = []struct {
 	{"PauseSkipsWhatIsNew", pauseSkipsWhatIsNew},
 	{"PauseIsIdempotent", pauseIsIdempotent},
 	{"ResumeDecidesWhatCameDue", resumeDecidesWhatCameDue},
+	{"ResumeLeavesWhatIsDueLater", resumeLeavesWhatIsDueLater},
+	{"NoRoomIsGrantedNothing", noRoomIsGrantedNothing},
 	{"PauseLeavesTheOpenAlone", pauseLeavesTheOpenAlone},
 	{"TriggeredIsGrantedWhilePaused", triggeredIsGrantedWhilePaused},
 	{"WithoutARecordNothingIsRuled", withoutARecordNothingIsRuled},

@@ -59,7 +59,9 @@ func historySaysHowItWasSettled(f *fixture) {
 		replacedOf(held),
 		protocol.Settled{Tick: 115, Token: next.Token, Attempt: 1, Outcome: "succeeded", Holder: "i"},
 	)
-	f.equal("settled, as Sync returns", len(f.record().Settled), 0)
+	runs := f.record().Settled
+	f.equal("runs, as Sync returns", len(runs), 1)
+	f.equal("the newest that succeeded or failed", runs[0].Tick, int64(115))
 }
 
 func historyHasPauses(f *fixture) {

@@ -165,3 +165,36 @@ func higherTokenWinsWhenBothWereForgotten(f *fixture) {
 	f.ok("Renew", f.renewLock(g))
 	f.fenced("Renew", f.renewLock(newer))
 }
+
+// A claim whose caller gave up may come after its withdrawal.
+func lateClaimIsRefusedAfterItsRelease(f *fixture) {
+	for _, limit := range []int{1, 2} {
+		f.again()
+		refused := func(c protocol.LockClaim) {
+			f.Helper()
+			a := f.askLock(protocol.Held, c)
+			f.between("left", a.Remaining, 1, protocol.WithdrawnFor)
+		}
+		c := f.ofLock("a", permits(1, limit), arrival)
+		withdrawn := c.Grant(protocol.LockAnswer{})
+		withdrawn.Pending = true
+		for range 2 { // its reply may be lost
+			f.ok("Release", f.releaseLock(withdrawn))
+			refused(c)
+		}
+		g := f.lock("b", permits(limit, limit)) // the late claim has left nothing
+		waits := f.queue("c", permits(1, limit), arrival)
+		refused(c)
+		gave := waits.Grant(protocol.LockAnswer{})
+		gave.Pending = true
+		f.ok("Release", f.releaseLock(gave))
+		refused(waits)
+		f.ok("Renew", f.renewLock(g))
+		g.Pending = true
+		f.ok("Release", f.releaseLock(g))
+		refused(protocol.LockClaim{Name: f.name, Holder: g.Holder, Request: g.Request, TTL: long, Permits: 1, Limit: limit})
+		refused(c)
+		next := f.lock("a", permits(limit, limit)) // another request
+		f.above("token", next.Token, g.Token)
+	}
+}

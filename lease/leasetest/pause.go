@@ -60,7 +60,9 @@ func pauseIsIdempotent(f *fixture) {
 	p := f.pause("ops", "taking stock")
 	f.until(p.Since.Add(time.Millisecond))
 	f.equal("pause", f.pause("ops", "taking stock"), p)
-	f.equal("pause of another", f.pause("other", "what for"), p)
+	f.equal("pause of another without a reason", f.pause("other", ""), p)
+	p.By, p.Reason = "other", "still counting"
+	f.equal("pause with a new reason", f.pause("other", "still counting"), p)
 	f.equal("ended", f.resume("ops"), &p)
 	watermark := f.record().Watermark
 	f.until(time.UnixMilli(watermark + 2))
@@ -99,6 +101,51 @@ func resumeDecidesWhatCameDue(f *fixture) {
 	f.resume("ops")
 	f.equal("watermark", f.record().Watermark, ahead)
 	f.equal("settled", f.settled(), settled)
+}
+
+func resumeLeavesWhatIsDueLater(f *fixture) {
+	const jitter = time.Hour
+	f.policy(protocol.Policy{Jitter: jitter})
+	f.grant(100, "a")
+	f.pause("ops", "")
+	before := f.now()
+	f.resume("ops")
+	r := f.record()
+	f.between("resumed", r.Resumed.Sub(before), -time.Millisecond, f.now().Sub(before))
+	f.equal("watermark", r.Watermark, r.Resumed.Add(-jitter).UnixMilli())
+	f.ask(protocol.Decided, f.of(r.Watermark, "a"))
+	f.ask(protocol.Paused, f.of(r.Watermark+1, "a", notBefore(r.Resumed)))
+	due := r.Resumed.Add(time.Millisecond)
+	f.until(due)
+	later := r.Resumed.Add(-jitter / 2).UnixMilli()
+	f.grant(later, "a", notBefore(due))
+
+	// A watermark that lies within the jitter stays where it is.
+	f.pause("ops", "")
+	settled := f.settled()
+	f.resume("ops")
+	f.equal("watermark", f.record().Watermark, later)
+	f.equal("settled", f.settled(), settled)
+	f.above("resumed", f.record().Resumed.UnixMilli(), r.Resumed.UnixMilli())
+}
+
+func noRoomIsGrantedNothing(f *fixture) {
+	noRoom := func(c *protocol.Claim) { c.NoRoom = true }
+	f.equal("in the way", f.ask(protocol.Busy, f.of(100, "a", noRoom)).Holder, "")
+	held := f.grant(100, "a")
+	f.ask(protocol.Held, f.of(100, "b", noRoom))
+	f.ask(protocol.Skipped, f.of(101, "b", overlap(protocol.OverlapSkip), noRoom))
+	waits := f.of(102, "a", overlap(protocol.OverlapReplace), noRoom)
+	f.ask(protocol.Queued, waits)
+	f.ok("Settle", f.settle(held, protocol.OutcomeReplaced))
+	f.ask(protocol.Queued, waits)
+	next := f.grant(102, "a", overlap(protocol.OverlapReplace))
+	f.ok("Release", f.release(next))
+	f.ask(protocol.Held, f.of(102, "b", noRoom))
+	next = f.grant(102, "a")
+	f.ok("Settle", f.settle(next, "succeeded"))
+	f.pause("ops", "")
+	f.ask(protocol.Paused, f.of(103, "a", noRoom))
 }
 
 func pauseLeavesTheOpenAlone(f *fixture) {

@@ -10,7 +10,7 @@ import (
 )
 
 func policyOfTheDefinitionStays(f *fixture) {
-	first := protocol.Policy{Every: time.Hour, Burst: 3, Beside: true, History: 20}
+	first := protocol.Policy{Every: time.Hour, Burst: 3, Beside: true, Jitter: time.Minute, History: 20}
 	second := protocol.Policy{Every: time.Minute, Burst: 1, NoTriggers: true, History: protocol.MaxHistory}
 	f.name = f.other("x")
 	f.equal("of a new record", f.sync(protocol.Sync{Name: f.name, Policy: first}).Policy, first)
@@ -105,6 +105,7 @@ func faultyPoliciesAreRefused(f *fixture) {
 		"too short a history":     {History: protocol.Remembered - 1},
 		"too long a history":      {History: protocol.MaxHistory + 1},
 		"a history below nothing": {History: -1},
+		"a negative jitter":       {Jitter: -1},
 	} {
 		_, err := f.store.Sync(f.ctx, []protocol.Sync{{Name: f.name, Policy: p, Defines: true}})
 		f.refused(what, err)

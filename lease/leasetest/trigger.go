@@ -161,6 +161,13 @@ func repeatedTriggerSaysTheSame(f *fixture) {
 		f.open()
 	}
 	again()
+
+	// And as long as it may come again, when others have come and gone.
+	f.done(first.Tick)
+	for range protocol.Remembered + 2 {
+		f.done(f.open())
+	}
+	again()
 }
 
 func whatWaitsServesOthersToo(f *fixture) {

@@ -27,7 +27,7 @@ var dialect = sqlstore.Dialect{
 	Began:      "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 	Digest:     "sha2(body, 256)", // MySQL 9.6 has md5 no more
 	Migrations: []string{first},
-	Columns: "SELECT CONCAT_WS(' ', table_name, column_name, data_type, collation_name) FROM information_schema.columns" + ofTables +
+	Columns: "SELECT CONCAT_WS(' ', table_name, column_name, data_type, collation_name, IF(is_nullable = 'YES', 'NULL', NULL)) FROM information_schema.columns" + ofTables +
 		" UNION ALL SELECT CONCAT(table_name, ' ', engine) FROM information_schema.tables" + ofTables,
 	Tables:  tables,
 	Again:   func(err error) bool { return slices.Contains(again, number(err)) },

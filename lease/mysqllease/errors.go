@@ -1,6 +1,7 @@
 package mysqllease
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -34,6 +35,8 @@ var hints = map[uint16]struct {
 	1227: {true, rights},
 	3159: {true, "add tls=true to the URL: the server takes connections with TLS only"},
 	1049: {true, "make the database (CREATE DATABASE), or name another"},
+	1193: {true, "leave out of the URL what follows the ? and is no parameter of go-sql-driver: the server is told to set it, and does not know it"},
+	1231: {true, "correct what follows the ? in the URL: the server does not take it"},
 	1146: {true, "make the tables again: start a worker, or let the user CREATE"},
 
 	1290: {false, "name the primary: this server is read-only"},
@@ -69,7 +72,9 @@ func advice(err error) (hint string, permanent bool) {
 	case errors.Is(err, mysql.ErrUnknownPlugin), errors.Is(err, mysql.ErrCleartextPassword), errors.Is(err, mysql.ErrOldPassword):
 		return "give the user another way to authenticate, such as caching_sha2_password", true
 	case errors.Is(err, mysql.ErrInvalidConn):
-		return "check that the server runs, and its log: it has ended the connection", false
+		return "check that MySQL or MariaDB runs at that address, and its log: it has said nothing, or ended the connection", false
+	case errors.Is(err, mysql.ErrMalformPkt), errors.Is(err, mysql.ErrPktSync), errors.Is(err, mysql.ErrPktSyncMul), errors.Is(err, mysql.ErrOldProtocol):
+		return "check the port in the URL: what answers there is no MySQL or MariaDB", true
 	case errors.Is(err, mysql.ErrPktTooLarge):
 		return "raise max_allowed_packet of the server", false
 	}
@@ -82,8 +87,8 @@ func advice(err error) (hint string, permanent bool) {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return "check the host in the URL", false
 	}
-	if _, ok := errors.AsType[*net.OpError](err); ok {
-		return "check that the server runs, and its address in the URL", false
+	if _, ok := errors.AsType[*net.OpError](err); ok || errors.Is(err, context.DeadlineExceeded) {
+		return "check that the server runs, its address in the URL, and the network between", false
 	}
 	return "", false
 }

@@ -62,7 +62,7 @@ type stored struct {
 // last returns the newest message of a subject. The leader of the stream answers, not any of its
 // replicas as when a value is got directly.
 func (m *medium) last(ctx context.Context, subject string) (found stored, err error) {
-	msg, err := message(m.prefix+".STREAM.MSG.GET."+m.stream, map[string]string{"last_by_subj": subject})
+	msg, err := m.lastOf(subject)
 	if err != nil {
 		return stored{}, err
 	}
@@ -70,6 +70,11 @@ func (m *medium) last(ctx context.Context, subject string) (found stored, err er
 		return found, err
 	}
 	return stored{}, nil
+}
+
+// lastOf asks for the newest message of a subject.
+func (m *medium) lastOf(subject string) (*nats.Msg, error) {
+	return message(m.prefix+".STREAM.MSG.GET."+m.stream, map[string]string{"last_by_subj": subject})
 }
 
 // write stores a message if the newest one of its subject has the sequence from, 0 for none. nil

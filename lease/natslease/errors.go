@@ -2,6 +2,7 @@ package natslease
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strconv"
@@ -46,6 +47,8 @@ var hints = []struct {
 	{nats.ErrConnectionClosed, hint{true, "close the connection when everything that uses it has ended"}},
 	{nats.ErrAuthorization, hint{true, "check the user and the password, or the credentials"}},
 	{nats.ErrAuthExpired, hint{true, "renew the credentials"}},
+	{nats.ErrSecureConnWanted, hint{true, "name the servers with nats:// in place of tls://: they have no TLS"}},
+	{nats.ErrSecureConnRequired, hint{true, "name the servers with tls:// in place of nats://: they want TLS"}},
 	{nats.ErrPermissionViolation, hint{true, "let the user of NATS publish and subscribe as docs/stores.md says"}},
 	{nats.ErrMaxPayload, hint{true, "raise max_payload of the servers: 1 MiB is enough"}},
 	{nats.ErrNoResponders, hint{false, "enable JetStream on the servers; in a cluster, see that most of them run"}},
@@ -74,6 +77,9 @@ var codes = map[jetstream.ErrorCode]hint{
 
 // advice returns what to change when a call fails with err.
 func advice(err error) (text string, permanent bool) {
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
+		return "check ca in the URL: it has to hold the authority of the servers' certificates, and these the hosts of the URL", true
+	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
 			return h.text, h.permanent

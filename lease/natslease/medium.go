@@ -3,12 +3,16 @@ package natslease
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/solotick/solotick/internal/casstore"
 )
@@ -44,6 +48,27 @@ func (m *medium) Get(ctx context.Context, keys []string) ([]casstore.Kept, error
 		return nil, m.failed(err)
 	}
 	return kept, nil
+}
+
+// Exists implements casstore.Medium.
+func (m *medium) Exists(ctx context.Context, key string) (bool, error) {
+	var found stored
+	msg, err := m.lastOf(m.subject(key))
+	if err == nil {
+		err = m.request(ctx, msg, &found)
+	}
+	switch {
+	case code(err) == noStream, code(err) == noMessage:
+		return false, nil
+	case errors.Is(err, nats.ErrNoResponders): // no stream, or no JetStream
+		if err = m.request(ctx, &nats.Msg{Subject: m.prefix + ".STREAM.INFO." + m.stream}, new(jetstream.StreamInfo)); code(err) == noStream {
+			return false, nil
+		}
+	}
+	if err != nil {
+		return false, m.failed(err)
+	}
+	return found.kept().Revision != 0, nil
 }
 
 // each calls f with 0 to n-1 at once, and returns the first error.

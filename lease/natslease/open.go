@@ -49,7 +49,7 @@ func parse(text string) (*connection, []Option, error) {
 	if bucket := strings.Trim(u.Path, "/"); bucket != "" {
 		opts = append(opts, WithBucket(bucket))
 	}
-	c := &connection{ready: make(chan struct{}), dial: []nats.Option{
+	c := &connection{ready: make(chan struct{}), noted: make(chan struct{}), dial: []nats.Option{
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1),
 	}}
@@ -103,6 +103,7 @@ type connection struct {
 	err   error
 
 	refused atomic.Pointer[error] // why there is none, as far as it is known
+	noted   chan struct{}         // closed when it is for the first time
 }
 
 // theirs is a connection of the caller.
@@ -114,7 +115,11 @@ func theirs(nc *nats.Conn) *connection {
 
 func (c *connection) connect() {
 	defer close(c.ready)
-	note := func(_ *nats.Conn, err error) { c.refused.Store(&err) }
+	note := func(_ *nats.Conn, err error) {
+		if c.refused.Swap(&err) == nil {
+			close(c.noted)
+		}
+	}
 	c.nc, c.err = nats.Connect(strings.Join(c.servers, ","), append(c.dial, nats.ReconnectErrHandler(note),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))...)
 }
@@ -126,6 +131,12 @@ func (c *connection) get(ctx context.Context) (*nats.Conn, error) {
 	case <-c.ready:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", errDisconnected, context.Cause(ctx))
+	}
+	if c.err == nil && c.servers != nil && !c.nc.IsConnected() && c.nc.Stats().Reconnects == 0 {
+		select { // the client keeps why the first try failed to itself, and tries again at once
+		case <-c.noted:
+		case <-ctx.Done():
+		}
 	}
 	switch {
 	case c.err != nil:

@@ -19,7 +19,7 @@ var dialect = sqlstore.Dialect{
 	Began:      microseconds("transaction_timestamp()"), // statement_timestamp may be later than what the statement sees
 	Digest:     "encode(sha256(body), 'hex')",
 	Migrations: []string{first},
-	Columns: "SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid" +
+	Columns: "SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) || CASE WHEN a.attnotnull THEN '' ELSE ' NULL' END FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid" +
 		" WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r' AND c.relname LIKE 'solotick\\_%' AND a.attnum > 0 AND NOT a.attisdropped",
 	Tables: tables,
 	// Migrations and the removal of what has expired have several statements: the server ends one that

@@ -2,6 +2,9 @@ package pglease
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql/driver"
 	"errors"
 	"net"
 	"slices"
@@ -32,6 +35,8 @@ func missing(err error) bool { return slices.Contains([]string{"42P01", "42883"}
 const (
 	primary = "name the primary in the URL, or all servers with target_session_attrs=read-write: postgres://host-1,host-2/database?target_session_attrs=read-write"
 	pooled  = "a pooler gives each transaction another connection: let pgx prepare no statements there, by default_query_exec_mode=exec"
+	changed = "undo the change of the tables, or stop all processes and drop the tables that begin with solotick_"
+	unknown = "correct what follows the ? in the URL: a setting that pgx does not know is sent to the server, which does not know it either, or not that value"
 	runs    = "check that PostgreSQL runs, and its address in the URL"
 )
 
@@ -54,7 +59,13 @@ var hints = []struct {
 	{"57P03", false, "wait: the server starts, or recovers"},
 	{"57", false, runs},
 	{"08", false, runs},
-	{"42", true, "undo the change of the tables, or stop all processes and drop the tables that begin with solotick_"},
+	{"42704", true, unknown},
+	{"22023", true, unknown},
+	{"42703", true, changed},
+	{"42804", true, changed},
+	{"42809", true, changed},
+	{"42P10", true, changed},
+	{"42", true, "see the log of the server: it does not take what this release sends; check that it is PostgreSQL 13 or later"},
 	{"XX001", true, "restore a backup: data of the server is damaged"},
 }
 
@@ -81,12 +92,72 @@ func advice(err error) (hint string, permanent bool) {
 		return "upgrade PostgreSQL to 13 or later", true
 	case err != nil && strings.Contains(err.Error(), "read only connection"):
 		return "the server is a standby, or read-only: " + primary, false
-	case err != nil && strings.Contains(err.Error(), "tls error"):
-		return "check sslmode and sslrootcert in the URL: TLS with the server fails", false
+	case errors.As(err, new(x509.UnknownAuthorityError)), errors.As(err, new(x509.HostnameError)), errors.As(err, new(*tls.CertificateVerificationError)):
+		return "check sslrootcert in the URL: it has to hold the authority of the server's certificate, and that the host of the URL", true
+	case err != nil && strings.Contains(err.Error(), "server refused TLS"):
+		return "set up TLS on the server, or sslmode=disable in the URL", true
+	case err != nil && (strings.Contains(err.Error(), odd) || strings.Contains(err.Error(), "unknown message type")):
+		return "check the port in the URL: what answers there is no PostgreSQL", true
 	case dns:
 		return "check the host in the URL", false
+	case err != nil && strings.Contains(err.Error(), "tls error") && !network:
+		return "check sslmode and sslrootcert in the URL: TLS with the server fails", false
 	case connect, errors.Is(err, context.DeadlineExceeded), network:
 		return runs + "; and the network between", false
 	}
 	return "", false
+}
+
+// connector makes connections, whose errors say once what is wrong.
+type connector struct{ driver.Connector }
+
+// Connect implements [driver.Connector].
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		err = unconnected{err, exact(err)}
+	}
+	return conn, err
+}
+
+type unconnected struct {
+	error
+	text string
+}
+
+func (e unconnected) Error() string { return e.text }
+func (e unconnected) Unwrap() error { return e.error }
+
+// odd is what an answer is that pgx does not expect.
+const odd = "an answer that is not PostgreSQL's"
+
+// exact returns what pgx says of a failed connection, without what it has tried besides: with
+// sslmode=prefer it tries TLS before, and says that first.
+func exact(err error) string {
+	text := strings.ReplaceAll(err.Error(), "%!w(<nil>)", odd)
+	var said []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "failed to connect to") {
+			said = append(said, line)
+		}
+	}
+	cause := func(line string) string { // without the address, and what was tried
+		_, rest, _ := strings.Cut(line, "): ")
+		_, rest, _ = strings.Cut(rest, ": ")
+		return rest
+	}
+	var list []string
+	for i, line := range said {
+		host, _, _ := strings.Cut(line, "): ")
+		again := slices.ContainsFunc(said[i+1:], func(other string) bool {
+			return strings.HasPrefix(other, host) && (cause(other) == cause(line) || strings.Contains(line, "server refused TLS"))
+		})
+		if !again {
+			list = append(list, line)
+		}
+	}
+	if len(list) == 0 {
+		return text
+	}
+	return "connect: " + strings.Join(list, "; ")
 }

@@ -299,9 +299,10 @@ func TestUnusableTablesSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ spoil, says, hint string }{
 		"a newer schema":     {"UPDATE solotick_store SET version = 2", "they have version 2, and this release knows 1", "start the newer release"},
-		"a column more":      {"ALTER TABLE solotick_item ADD COLUMN note text", "solotick_item note text is not expected", "undo the change"},
+		"a column more":      {"ALTER TABLE solotick_item ADD COLUMN note text", "solotick_item note text NULL is not expected", "undo the change"},
 		"a column less":      {"ALTER TABLE solotick_item DROP COLUMN last", "solotick_item last bigint is missing", "undo the change"},
 		"a column's type":    {"ALTER TABLE solotick_item ALTER COLUMN keep TYPE integer", "solotick_item keep integer is not expected", "undo the change"},
+		"a nullable column":  {"ALTER TABLE solotick_item ALTER COLUMN keep DROP NOT NULL", "solotick_item keep bigint NULL is not expected", "undo the change"},
 		"a table less":       {"DROP TABLE solotick_member", "solotick_member namespace text is missing", "undo the change"},
 		"another function":   {"UPDATE pg_proc SET prosrc = 'BEGIN END' WHERE proname LIKE 'solotick_do%' AND pronamespace = current_schema()::regnamespace", "function solotick_do_", "undo the change"},
 		"no schema any more": {"DO $$ BEGIN EXECUTE 'DROP SCHEMA ' || current_schema() || ' CASCADE'; END $$", "no schema", "create the schema"},

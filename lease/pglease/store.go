@@ -56,6 +56,9 @@ func New(db *sql.DB, namespace string, opts ...Option) (*Store, error) {
 func Open(url, namespace string, opts ...Option) (*Store, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
+		if cause := errors.Unwrap(err); cause != nil && cause.Error() == "sslmode is invalid" {
+			return nil, errors.New("pglease: url: sslmode must be disable, allow, prefer, require, verify-ca or verify-full")
+		}
 		return nil, errors.New("pglease: url: pgx cannot read it; write one such as postgres://user:password@host/name") // the cause may show a password
 	}
 	if c.ValidateConnect == nil {
@@ -68,7 +71,7 @@ func Open(url, namespace string, opts ...Option) (*Store, error) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = o.timeout / time.Duration(hosts(c))
 	}
-	db := stdlib.OpenDB(*c)
+	db := sql.OpenDB(connector{stdlib.GetConnector(*c)})
 	db.SetMaxOpenConns(8)
 	db.SetMaxIdleConns(8)
 	db.SetConnMaxIdleTime(time.Minute)

@@ -28,7 +28,7 @@ func (s *Store) Hint(err error) string {
 	case errors.Is(err, ErrFormat):
 		return "use another namespace, or stop all replicas and delete the namespace's keys on every node"
 	case errors.Is(err, ErrRestarted):
-		return "wait: a node counts when it has remembered the namespace for the longest TTL; WithFreshStart does without that, at the first start ever"
+		return "wait: a node counts when it has remembered the namespace for the longest TTL, half a minute unless WithTTL says otherwise, as it may have forgotten leases; WithFreshStart does without that, at the first start ever"
 	case !errors.As(err, &few):
 		return ""
 	}

@@ -209,6 +209,7 @@ func (p *lockPair) withdraw(t *rapid.T) {
 	}
 	c := rapid.SampledFrom(p.claims[max(0, len(p.claims)-8):]).Draw(t, "claim")
 	g := c.Grant(protocol.LockAnswer{})
+	g.Pending = rapid.IntRange(0, 2).Draw(t, "late") == 0
 	p.same(t, p.memory.ReleaseLock(p.ctx, g), p.redis.ReleaseLock(p.ctx, g), g)
 }
 

@@ -24,6 +24,7 @@ func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.P
 }
 
 func (s *Store) heartbeat(ctx context.Context, h *protocol.Heartbeat) (p protocol.Pulse, err error) {
+	s.router.probe()
 	after := s.notes.after()
 	keys := append(s.memberKeys(), s.fleetKey(""), s.fleetKey(":triggered"))
 	cmd, err := s.router.do(ctx, heartbeatScript.command(ctx, keys,

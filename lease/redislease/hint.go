@@ -36,8 +36,12 @@ var hints = []struct {
 	{"name a database that this Redis has, such as 0: see its setting databases", []string{"DB index is out of range"}},
 	{"name the primary: this server is a replica of Redis, which cannot be written to", []string{"READONLY"}},
 	{"it must be a primary of Redis 7.0 or Valkey 7.2, or later", []string{"unknown command", "Error compiling script"}},
-	{"check the network and the firewall between here and the address of Redis", []string{"i/o timeout"}},
+	{unanswered, []string{"i/o timeout"}},
+	{"check that Redis runs, its address in the URL or the options of Redis, and that both sides use TLS or neither (rediss:// or redis://)",
+		[]string{"EOF", "connection reset"}},
 }
+
+const unanswered = "check the network and the firewall between here and the address of Redis, and that both sides use TLS or neither (rediss:// or redis://)"
 
 // Hint says what to change when a call of a store, or of any client of Redis, fails with err; ""
 // when err is nil.
@@ -60,7 +64,7 @@ func Hint(err error) string {
 	case errors.As(err, &dns):
 		return "check the host in the URL or the options of Redis"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "check the network and the firewall between here and the address of Redis"
+		return unanswered
 	}
 	return "check that Redis runs, and its address in the URL or the options of Redis"
 }

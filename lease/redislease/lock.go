@@ -224,7 +224,7 @@ func (s *Store) lockRenewal(ctx context.Context, grants []protocol.LockGrant, pa
 }
 
 func (s *Store) lockReleaseCmd(ctx context.Context, g protocol.LockGrant) *redis.Cmd {
-	return s.lockScripts().release.command(ctx, []string{s.lockKey(g.Name)}, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit)
+	return s.lockScripts().release.command(ctx, []string{s.lockKey(g.Name)}, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit, digit(g.Pending))
 }
 
 func checkName(name string) error {

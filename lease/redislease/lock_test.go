@@ -172,56 +172,67 @@ func TestLockTokensRiseWhenServerClockGoesBack(t *testing.T) {
 	}
 }
 
-// A lock that nobody uses leaves nothing behind in the end, and one that is used stays.
-func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
+// A lock that nobody holds or waits for is forgotten within minutes, whatever its TTL was; one that
+// is of use stays, and so does what a holder may ask about.
+func TestLocksAreForgottenWithinMinutes(t *testing.T) {
 	srv := redistest.Start(t)
 	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
-	const day = 24 * time.Hour
-	const key = "solotick:{ns:lock}:lock"
-	ttl := func(want time.Duration) {
+	const key, hour = "solotick:{ns:lock}:lock", time.Hour
+	const least, most = 5 * time.Minute, 7 * time.Minute
+	lasts := func(from, to time.Duration) {
 		t.Helper()
 		got, err := admin.PTTL(t.Context(), key).Result()
 		require.NoError(t, err)
-		require.InDelta(t, want, got, float64(2*time.Minute))
+		require.Greater(t, got, from-10*time.Second)
+		require.LessOrEqual(t, got, to)
 	}
-	one := lockGranted(t, s, lockOf("lock", "a", "r1", 1, 2))
-	two := lockGranted(t, s, lockOf("lock", "a", "r2", 1, 2))
-	queued(t, s, waiting(lockOf("lock", "b", "r", 1, 2)))
-	ttl(8 * day)
+	held := func(request string, ttl time.Duration) protocol.LockGrant {
+		c := lockOf("lock", "a", request, 1, 2)
+		c.TTL = ttl
+		return lockGranted(t, s, c)
+	}
+	for i, ttl := range []time.Duration{time.Second, 15 * time.Second, 192 * hour} {
+		for range 3 { // by the short way, too
+			g := held(fmt.Sprint("r", i), ttl)
+			lasts(ttl+least, ttl+most)
+			require.NoError(t, s.ReleaseLock(t.Context(), g))
+			lasts(least, most)
+		}
+	}
+	one, two := held("one", 2*hour), held("two", time.Second)
+	require.NoError(t, s.ReleaseLock(t.Context(), two))
+	lasts(2*hour+least, 2*hour+most)
+	require.NoError(t, lockRenewed(s, t.Context(), one))
+	w := waiting(lockOf("lock", "b", "r", 2, 2))
+	w.WaiterTTL = 50 * time.Minute
+	queued(t, s, w)
+	require.NoError(t, s.ReleaseLock(t.Context(), one))
+	lasts(w.WaiterTTL+least, 2*hour+most)
+	g := w.Grant(protocol.LockAnswer{})
+	g.Pending = true
+	require.NoError(t, s.ReleaseLock(t.Context(), g))
+	lasts(least, most)
 	keys, err := admin.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{key, "solotick:{ns}"}, keys, "one key of a lock, whatever there is of it")
-	long30 := one
-	long30.TTL = 30 * day
-	require.NoError(t, lockRenewed(s, t.Context(), long30))
-	ttl(38 * day)
-	require.NoError(t, lockRenewed(s, t.Context(), one))
-	ttl(38 * day) // it is not shortened
 
-	// Once an hour is often enough, for whatever is done.
-	for _, use := range []func(){
-		func() { require.NoError(t, lockRenewed(s, t.Context(), one)) },
-		func() { queued(t, s, waiting(lockOf("lock", "c", "r", 1, 2))) },
-		func() { require.NoError(t, s.ReleaseLock(t.Context(), one)) },
-		func() {
-			lockGranted(t, s, waiting(lockOf("lock", "b", "r", 1, 2)))
-		},
-		func() {
-			held, err := s.ForceRelease(t.Context(), "lock", two.Token)
-			require.NoError(t, err)
-			require.True(t, held)
-		},
-	} {
-		require.NoError(t, admin.PExpire(t.Context(), key, day).Err())
-		use()
-		ttl(day)
-		require.NoError(t, admin.HSet(t.Context(), key, "kept", time.Now().Add(-61*time.Minute).UnixMicro()).Err())
-		require.NoError(t, lockRenewed(s, t.Context(), lockGranted(t, s, lockOf("lock", "z", "r", 1, protocol.MaxPermits))))
-		require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{
-			Name: "lock", Holder: "z", Request: "r", TTL: long, Permits: 1, Limit: protocol.MaxPermits,
-		}))
-		ttl(8 * day)
+	// A holder that was deprived of it asks once more within its TTL, and so may not find it forgotten.
+	forced := held("forced", 2*hour)
+	was, err := s.ForceRelease(t.Context(), "lock", forced.Token)
+	require.NoError(t, err)
+	require.True(t, was)
+	for range 2 {
+		lasts(2*hour, 2*hour+most)
+		require.NoError(t, s.ReleaseLock(t.Context(), held("next", time.Second)))
 	}
+
+	// Tokens that are ahead of the clock are kept until it has come there.
+	ahead := time.Now().Add(3 * hour).UnixMicro()
+	require.NoError(t, admin.HSet(t.Context(), key, "token", ahead).Err())
+	g = held("ahead", time.Second)
+	require.Greater(t, g.Token, ahead)
+	require.NoError(t, s.ReleaseLock(t.Context(), g))
+	lasts(3*hour+least-time.Minute, 3*hour+most)
 }
 
 func TestALockThatEndedLeavesNoFields(t *testing.T) {
@@ -237,7 +248,7 @@ func TestALockThatEndedLeavesNoFields(t *testing.T) {
 	}
 	fields, err := admin.HKeys(t.Context(), "solotick:{ns:lock}:lock").Result()
 	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"token", "born", "kept", "gone", "arrived"}, fields)
+	require.ElementsMatch(t, []string{"token", "born", "until", "gone", "arrived", "owed"}, fields)
 	keys, err := admin.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"solotick:{ns:lock}:lock", "solotick:{ns}"}, keys)
@@ -294,7 +305,8 @@ func TestTheUsualCasesOfLocksCallFewCommands(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, protocol.Held, a.Status)
 		})
-		cost("release", 4+beside, func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
+		cost("release", 5+beside, // one says for how long what was released is remembered
+			func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
 	}
 }
 

@@ -1,6 +1,7 @@
 package redislease
 
 import (
+	"crypto/tls"
 	"errors"
 	"strings"
 
@@ -25,6 +26,9 @@ var permanently = []string{
 // classified is err, which matches lease.ErrPermanent when time does not cure it.
 func classified(err error) error {
 	if errors.Is(err, redis.ErrClosed) {
+		return protocol.Permanent(err)
+	}
+	if errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
 		return protocol.Permanent(err)
 	}
 	message := err.Error()

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/internal/contact"
+	"github.com/solotick/solotick/internal/steady"
 )
 
 // pipe sends commands to one server. At most lanes round trips are under way at once; commands that
@@ -24,6 +27,7 @@ type pipe struct {
 
 	// scripts make one command of many operations on values.
 	scripts *opScripts
+	contact *contact.Contact
 
 	mu      sync.Mutex
 	traffic traffic
@@ -55,7 +59,7 @@ const most = 256
 func newPipe(client redis.UniversalClient, cluster *redis.ClusterClient, timeout time.Duration, confirmed bool, scripts *opScripts) *pipe {
 	return &pipe{
 		client: client, cluster: cluster, aside: make(chan struct{}, aside),
-		timeout: timeout, confirmed: confirmed, scripts: scripts,
+		timeout: timeout, confirmed: confirmed, scripts: scripts, contact: contact.New(mostGap),
 	}
 }
 
@@ -290,6 +294,7 @@ func (p *pipe) exec(ctx context.Context, client redis.UniversalClient, cmds []*r
 	if len(cmds) == 0 {
 		return
 	}
+	sent := steady.Now()
 	if len(cmds) == 1 && !p.confirmed {
 		_ = client.Process(ctx, cmds[0])
 	} else {
@@ -298,6 +303,9 @@ func (p *pipe) exec(ctx context.Context, client redis.UniversalClient, cmds []*r
 			_ = pipeline.Process(ctx, c)
 		}
 		_, _ = pipeline.Exec(ctx)
+	}
+	if p.cluster != nil && client == p.client && slices.ContainsFunc(cmds, answered) {
+		p.contact.Answered(sent, steady.Now())
 	}
 	for _, c := range cmds {
 		if err := c.Err(); err != nil {

@@ -75,6 +75,7 @@ func (v *values) Time(ctx context.Context) (now, since time.Time, err error) {
 // look asks the server for its clock, and with that for the format of its keys.
 func (v *values) look(ctx context.Context) (now, since time.Time, err error) {
 	s := v.store
+	s.router.probe()
 	after := s.notes.after()
 	cmd, err := s.router.do(ctx, sinceScript.command(ctx, []string{s.fleetKey(""), s.fleetKey(":triggered")}, format, after))
 	if err != nil {

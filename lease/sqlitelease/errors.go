@@ -25,6 +25,7 @@ var (
 	errNoWAL   = errors.New("its file system cannot share memory between processes, which a write-ahead log needs")
 	errForeign = errors.New("is a database of another program")
 	errNewer   = errors.New("was written by a newer release")
+	errFresh   = errors.New("it has no tables yet")
 	errChanged = errors.New("a table is not as this release made it")
 )
 
@@ -43,6 +44,7 @@ var hints = []struct {
 	{errForeign, true, "name another file"},
 	{errNewer, true, "start the newer release, or name another file"},
 	{errChanged, true, "undo the change of the table, or stop all processes and move the file away with those beside it that end in -wal and -shm"},
+	{errFresh, true, "start a worker, which makes them"},
 	{fs.ErrNotExist, true, "make the directory; or start a worker, which makes the file"},
 	{fs.ErrPermission, true, rights},
 }

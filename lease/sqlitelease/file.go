@@ -121,7 +121,7 @@ func (f *file) open() (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare(db, time.Now().Add(f.ahead).UnixMicro()); err != nil {
+	if err := prepare(db, time.Now().Add(f.ahead).UnixMicro(), f.create); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	f.db, f.info = db, info
@@ -158,8 +158,8 @@ func (f *file) unmoved() error {
 }
 
 // prepare makes the tables in a new file, and checks those that are there. Any number of processes
-// may do so at once.
-func prepare(db *sql.DB, now int64) error {
+// may do so at once. In a new file that it must not make there is none: see errFresh.
+func prepare(db *sql.DB, now int64, create bool) error {
 	ctx := context.Background()
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -177,6 +177,9 @@ func prepare(db *sql.DB, now int64) error {
 	err = within(ctx, conn, beginRead, func() error { fresh, err = check(ctx, conn); return err })
 	if err != nil || !fresh {
 		return err
+	}
+	if !create {
+		return errFresh
 	}
 	return within(ctx, conn, beginWrite, func() error {
 		if fresh, err = check(ctx, conn); err != nil || !fresh { // another process was quicker

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -83,6 +84,24 @@ func New(path, namespace string, opts ...Option) (*Store, error) {
 
 // Close waits for the calls under way, and closes the file. Calls fail with [ErrClosed] from then on.
 func (s *Store) Close() error { return s.values.file.close(s.values.reads, s.values.writes) }
+
+// Exists reports whether anything has run in the namespace. It makes nothing.
+func (s *Store) Exists(ctx context.Context) (bool, error) {
+	f := s.values.file
+	info, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(f.path))
+		return false, f.failed(err)
+	}
+	if err != nil || info.Size() == 0 {
+		return false, f.failed(err)
+	}
+	keys, _, err := s.values.Scan(ctx, "", "", 1)
+	if errors.Is(err, errFresh) {
+		return false, nil
+	}
+	return len(keys) > 0, err
+}
 
 // Check implements [protocol.Checker].
 func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }

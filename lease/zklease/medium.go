@@ -2,6 +2,7 @@ package zklease
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -119,6 +120,33 @@ func (m *medium) Get(ctx context.Context, keys []string) ([]casstore.Kept, error
 			return err
 		})
 	})
+}
+
+// Exists implements [casstore.Medium].
+func (m *medium) Exists(ctx context.Context, key string) (bool, error) {
+	if err := m.sync(ctx); err != nil {
+		return false, err
+	}
+	root, _, err := m.node(ctx, m.root)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return false, nil
+	case err != nil:
+		return false, m.at(m.root, err)
+	}
+	var h head
+	if len(root.data) == 0 { // it is above another namespace's
+		return false, nil
+	}
+	_ = json.Unmarshal(root.data, &h)
+	if h.Generation == "" {
+		return true, nil // other calls say what it is
+	}
+	t := &tree{path: m.root + "/" + h.Generation}
+	if _, _, err = m.node(ctx, t.valuePath(key)); errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return err == nil, m.at(m.root, err)
 }
 
 // each calls f for 0 to n-1, many at once, and returns one of the errors.

@@ -101,8 +101,14 @@ var listening = regexp.MustCompile(`http listening.*addr=(\S+)`)
 // start starts a replica, and waits until its console answers.
 func (f *fleet) start(id string) *worker {
 	f.t.Helper()
+	return f.startAt(id, "127.0.0.1:0")
+}
+
+// startAt is start, with the address of its console.
+func (f *fleet) startAt(id, address string) *worker {
+	f.t.Helper()
 	w := &worker{f: f, done: make(chan struct{})}
-	w.cmd = exec.Command(filepath.Join(setUp.dir, "worker"), "run", "--config", f.config, "--replica", id, "--http", "127.0.0.1:0")
+	w.cmd = exec.Command(filepath.Join(setUp.dir, "worker"), "run", "--config", f.config, "--replica", id, "--http", address)
 	w.cmd.Env = append(os.Environ(), "REDIS_URL="+f.redis.URL())
 	log, err := w.cmd.StderrPipe()
 	require.NoError(f.t, err)

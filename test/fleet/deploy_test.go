@@ -92,7 +92,7 @@ func (e exported) faults(query string) (faults []string) {
 	}
 	for _, g := range grouping.FindAllStringSubmatch(query, -1) {
 		for label := range strings.SplitSeq(g[1], ",") {
-			if !slices.Contains(labels, strings.TrimSpace(label)) {
+			if label = strings.TrimSpace(label); label != "" && !slices.Contains(labels, label) {
 				faults = append(faults, "nothing in "+query+" has a label "+label)
 			}
 		}
@@ -115,7 +115,9 @@ func (w *worker) metrics() string {
 func TestQueriesFindTheirSeriesInARunningFleet(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, redistest.Start(t), time.Second, job("short", "@every 1s", 1), job("long", "@every 1s", 20, "overlap: allow"),
-		"  - name: task\n    leader: true\n    exec: {command: [sleep, \"3600\"]}\n")
+		"  - name: task\n    leader: true\n    exec: {command: [sleep, \"3600\"]}\n",
+		"  - {name: broken, schedule: \"@every 1s\", exec: {command: [\"false\"]}}\n",
+		"  - {name: again, schedule: \"@every 1s\", retry: {max_attempts: 100, backoff: 500ms, max_backoff: 1s}, exec: {command: [\"false\"]}}\n")
 	f.writeConfig("notifications: {receivers: [{name: nobody, url: \"http://127.0.0.1:1\"}]}\n" + f.configText()) // who never takes anything
 	workers := f.startAll("a", "b")
 	f.writeConfig(f.configText() + job("more", "@every 1s", 1)) // a reload has metrics of its own

@@ -136,7 +136,7 @@ func TestWhyAndHistoryNameWhoDidWhat(t *testing.T) {
 	text := explained("long", id)
 	t.Log(text)
 	require.Contains(t, text, "It was triggered by hand, by anna at ")
-	require.Contains(t, text, ` with key "deploy-1". It was won by `+again.replica)
+	require.Contains(t, text, ` with key "deploy-1". `+again.replica)
 	require.Contains(t, text, " "+victim.replica+" held it from ")
 	require.Contains(t, text, again.replica+" took it over.")
 	var list []struct {
@@ -170,6 +170,6 @@ func TestWhyAndHistoryNameWhoDidWhat(t *testing.T) {
 	ws[leads.replica].kill()
 	f.waitRun("another leads", 20*time.Second, func(r *run) bool { return r.job == "led" && r.token > leads.token })
 	require.Eventually(t, func() bool { return strings.Contains(f.do("history", "led"), leads.replica) }, patience, 200*time.Millisecond)
-	require.Regexp(t, leads.replica+` +.*lost +expired`, f.do("history", "led"))
+	require.Regexp(t, leads.replica+` +.*expired`, f.do("history", "led"))
 	require.Contains(t, explained("led"), leads.replica+" led from ")
 }

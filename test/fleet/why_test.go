@@ -38,9 +38,9 @@ func TestWhyExplainsATick(t *testing.T) {
 		}
 	}
 
-	said("prompt", newest("prompt", "succeeded"), "It was won by r", "and succeeded: attempt 1, token ")
+	said("prompt", newest("prompt", "succeeded"), " started it at ", ", and it succeeded after ", ": attempt 1, token ")
 	said("slow", newest("slow", "skipped"), "It was skipped because r", " still ran ", "the job's overlap policy is forbid")
-	said("hasty", newest("hasty", "replaced"), "It was won by r", "was stopped at ", "to make room for the newer one of ")
+	said("hasty", newest("hasty", "replaced"), " ran it from ", "it was stopped at ", "to make room for the newer one of ")
 	f.do("pause", "paused", "--by", "anna", "--reason", "the database moves")
 	said("paused", newest("paused", "skipped"), "It was skipped because the job is paused: by anna since ", `"the database moves"`)
 

@@ -171,7 +171,7 @@ var arguments = []struct {
 
 	{"trigger without By", triggered("j", fleet.TriggerOptions{}), `lease: trigger by: "" ` + nameRule},
 	{"trigger of a name only", triggered("j", fleet.TriggerOptions{By: "me"}), ""}, // a name is enough
-	{"trigger of an unknown job", triggered("nope", fleet.TriggerOptions{By: "me"}), "lease: there is no record of this name"},
+	{"trigger of an unknown job", triggered("nope", fleet.TriggerOptions{By: "me"}), `job "nope": lease: there is no record of this name`},
 	{"window without a key", triggered("j", fleet.TriggerOptions{By: "me", Window: time.Minute}), `fleet: trigger window: "1m0s" must be left out without a key`},
 	{"pause of an unknown job", func() error {
 		f, err := fleet.New(new(memlease.Store))
@@ -180,7 +180,7 @@ var arguments = []struct {
 		}
 		_, err = f.Pause(context.Background(), "nope", fleet.Act{By: "me"})
 		return err
-	}, "lease: there is no record of this name"},
+	}, `job "nope": lease: there is no record of this name`},
 	{"fleet of a typed nil", func() error { _, err := fleet.New((*redislease.Store)(nil)); return err },
 		"fleet: store: nil, must be a store"},
 

@@ -70,17 +70,22 @@ func (f *frame) bars(p view.JobPage, key string, median time.Duration, of func(v
 	return d.done("chart", f.T(key)+": "+f.T("job.samples", len(samples), f.Took(highest)), chartHeight)
 }
 
-// Load draws how many runs there will be at a time.
+// Load draws how many runs there will be at a time; their weight where the replicas have a limit,
+// which is one of weight.
 func (p part) Load() template.HTML {
 	shown, _ := p.V.(view.LoadPage)
+	median, high := func(l view.LoadPoint) int { return l.Runs }, func(l view.LoadPoint) int { return max(l.High, l.Runs) }
+	if shown.Capacity > 0 {
+		median, high = func(l view.LoadPoint) int { return l.Weight }, func(l view.LoadPoint) int { return max(l.HighWeight, l.Weight) }
+	}
 	const height = 240
 	const space = height - chartTop - chartBottom
 	s := scale{shown.From.Time, shown.To.Time}
 	highest := max(1, shown.Capacity*11/10)
 	var busiest view.LoadPoint
 	for _, point := range shown.Points {
-		highest = max(highest, point.High, point.Runs)
-		if point.Runs > busiest.Runs {
+		highest = max(highest, high(point))
+		if median(point) > median(busiest) {
 			busiest = point
 		}
 	}
@@ -90,7 +95,7 @@ func (p part) Load() template.HTML {
 	// sizes of their own, are not within it.
 	d.add(`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d %d" preserveAspectRatio="none"><path class="high" d="%s"/><path class="load" d="%s"/></svg>`,
 		chartTop, space, max(1, len(shown.Points)), highest,
-		area(shown.Points, highest, func(l view.LoadPoint) int { return max(l.High, l.Runs) }), area(shown.Points, highest, func(l view.LoadPoint) int { return l.Runs }))
+		area(shown.Points, highest, high), area(shown.Points, highest, median))
 	for _, part := range []int{0, 1, 2} {
 		y := chartTop + part*space/2
 		d.add(`<line class="grid" x1="0" x2="100%%" y1="%d" y2="%d"/>`, y, y)
@@ -99,9 +104,21 @@ func (p part) Load() template.HTML {
 		y := chartTop + space - space*shown.Capacity/highest
 		d.add(`<line class="limit" x1="0" x2="100%%" y1="%d" y2="%d"><title>%s</title></line>`, y, y, escaped(p.T("load.capacity", shown.Capacity)))
 	}
-	d.add(`<text x="0" y="12">%s</text>`, escaped(p.N("load.atonce", highest)))
+	scaled := p.N("load.atonce", highest)
+	if shown.Capacity > 0 {
+		scaled = p.T("load.weight", highest)
+	}
+	d.add(`<text x="0" y="12">%s</text>`, escaped(scaled))
 	p.axis(&d, s, height-6)
-	return d.done("chart tall", p.T("load.chart")+": "+p.T("load.busiest", busiest.Runs, full(p.in(busiest.At.Time, ""))), height)
+	return d.done("chart tall", p.LoadTitle()+": "+p.T("load.busiest", median(busiest), full(p.in(busiest.At.Time, ""))), height)
+}
+
+// LoadTitle says what the chart of load counts.
+func (p part) LoadTitle() string {
+	if shown, _ := p.V.(view.LoadPage); shown.Capacity > 0 {
+		return p.T("load.weights")
+	}
+	return p.T("load.chart")
 }
 
 // area writes the path around the steps of a chart.

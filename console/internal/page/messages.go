@@ -28,7 +28,7 @@ var messages = map[string]string{
 	"Authorization: the token is not known":                        "Authorization：令牌未知",
 	"the token is not known":                                       "令牌未知",
 	"token: is not known":                                          "令牌：未知",
-	"too many logins have failed: wait":                            "登录失败次数过多：请稍候",
+	"too many wrong tokens have come from this address: wait":      "来自此地址的错误令牌过多：请稍候",
 	"there is nothing to log in to: no tokens are configured":      "无需登录：没有配置令牌",
 	"a page of another site has sent this request":                 "此请求由其他网站的页面发出",
 	"Accept: must allow text/html, application/json or text/plain": "Accept：必须允许 text/html、application/json 或 text/plain",

@@ -18,7 +18,7 @@ func (f *frame) Outcomes() []string { return outcomes }
 // draws them.
 var shapes = map[string]string{
 	"succeeded": "succeeded", "failed": "failed", "skipped": "skipped", "missed": "missed", "lost": "lost", "replaced": "replaced",
-	"cancelled": "cancelled", "running": "running", "waiting": "waiting", "free": "waiting", "paused": "paused", "takeover": "takeover",
+	"cancelled": "cancelled", "running": "running", "waiting": "waiting", "free": "waiting", "retrying": "waiting", "paused": "paused", "takeover": "takeover",
 	"coming": "planned", "future": "planned", "gap": "unknown", "undecided": "waiting", "cancelling": "cancelled", "warning": "warning",
 	"expired": "lost", "released": "takeover",
 }

@@ -26,10 +26,12 @@ type Context struct {
 	Zone string    // in which times are shown, by its IANA name; "" for each in the zone of its job, and others in UTC
 	Now  time.Time // fleet time; the clock of this process where it is zero
 
+	Stranger  bool // it is not known who asks: the page shows nothing of the fleet
 	Namespace string
 	User      string // who signed in; "" for nobody
 	Login     bool   // somebody may sign in and out
 	Operate   bool   // the viewer may change the fleet
+	ReadOnly  bool   // the viewer is known, and may not
 	Events    string // the URL of the stream that says when the page has changed; "" for none
 }
 

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -29,15 +30,24 @@ func location(name string) *time.Location {
 	return found
 }
 
-// in returns t in the zone that the viewer chose, or else in that of its job, or else in UTC.
+// in returns t in the zone that the viewer chose, or else in that of its job or of the job that the
+// page is about, or else in UTC.
 func (f *frame) in(t time.Time, jobZone string) time.Time {
 	if f.zone != nil {
 		return t.In(f.zone)
 	}
-	if zone := location(jobZone); zone != nil {
+	if zone := location(cmp.Or(jobZone, f.jobZone)); zone != nil {
 		return t.In(zone)
 	}
 	return t.UTC()
+}
+
+// ZoneSaid says in which zone the times of the page are.
+func (f *frame) ZoneSaid() string {
+	if f.zone == nil && f.name == "jobs" {
+		return f.T("frame.zone.said", f.T("frame.zone.job"))
+	}
+	return f.T("frame.zone.said", f.in(f.Now, "").Location())
 }
 
 // instant accepts the types that views have times in.
@@ -116,7 +126,7 @@ func zoneName(t time.Time) string {
 // zones writes an instant in each zone that matters.
 func (f *frame) zones(t time.Time, jobZone string) string {
 	var list []string
-	for _, zone := range []*time.Location{location(jobZone), f.zone, time.UTC} {
+	for _, zone := range []*time.Location{location(cmp.Or(jobZone, f.jobZone)), f.zone, time.UTC} {
 		if zone == nil {
 			continue
 		}

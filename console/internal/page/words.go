@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,7 +19,8 @@ func (f *frame) Schedule(j view.JobRow) string { return cmp.Or(j.ScheduleWords, 
 
 // Urgent reports whether something is wrong with a job, or it is paused.
 func (f *frame) Urgent(j view.JobRow) bool {
-	return !j.Overdue.IsZero() || j.Unserved || j.Ahead > 0 || len(j.Definitions) > 0 || j.Paused != nil || j.PausedHere
+	return slices.ContainsFunc(j.Open, func(e fleet.Entry) bool { return e.Failing != nil }) ||
+		!j.Overdue.IsZero() || j.Unserved || j.Ahead > 0 || len(j.Definitions) > 0 || j.Paused != nil || j.PausedHere
 }
 
 // Became is the word for the fate of a tick: its outcome, or its state while it has none.
@@ -41,9 +43,6 @@ func (f *frame) Verdict(word any) string {
 	}
 	return fmt.Sprint(word)
 }
-
-// JobZone is the zone of the job that the page is about.
-func (p part) JobZone() string { return p.jobZone }
 
 // Cut shortens a text for a row.
 func (f *frame) Cut(s string) string {

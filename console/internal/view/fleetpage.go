@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/wire"
 )
 
 // FleetQuery asks for a [FleetPage].
@@ -111,7 +110,7 @@ func (s *Snapshot) held() (leads, runs map[string][]string) {
 	for i := range s.Status.Jobs {
 		j := &s.Status.Jobs[i]
 		for _, e := range j.Open {
-			if e.State != wire.StateRunning {
+			if !e.Held() {
 				continue
 			}
 			held := runs

@@ -38,6 +38,8 @@ func (j JobRow) doing(t *textWriter) string {
 		switch e.State {
 		case wire.StateRunning:
 			parts = append(parts, fmt.Sprintf("on %s since %s", e.Replica, t.at(Time{e.Started}, j.Timezone)))
+		case wire.StateRetrying:
+			parts = append(parts, fmt.Sprintf("failed on %s, again at %s", e.Replica, t.at(Time{e.Failing.Next}, j.Timezone)))
 		case wire.StateWaiting:
 			parts = append(parts, "waits")
 		default:
@@ -126,7 +128,7 @@ func (p JobPage) WriteText(w io.Writer) error {
 	}
 	if p.Notifications != nil {
 		for _, r := range p.Notifications.Receivers {
-			text := fmt.Sprintf("%s (%s) knows it as %s", r.Name, r.Kind, strings.Join(r.Knows, ", "))
+			text := fmt.Sprintf("%s (%s) was last notified of: %s", r.Name, r.Kind, strings.Join(r.Knows, ", "))
 			if len(r.Sent) > 0 {
 				text += ", since " + t.at(r.Sent[0].At, p.Timezone)
 			}

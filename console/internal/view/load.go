@@ -46,6 +46,7 @@ func Load(s *Snapshot, histories map[string]fleet.JobHistory, q LoadQuery, now t
 	l.runs.sum()
 	l.high.sum()
 	l.weights.sum()
+	l.highWeights.sum()
 	p.Points = l.points(step)
 	for _, at := range l.busiest(cmp.Or(q.Top, 10)) {
 		p.Peaks = append(p.Peaks, l.peak(at))
@@ -125,18 +126,19 @@ func wholeSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)
 
 // forecast counts the runs of each second.
 type forecast struct {
-	from, to            int64 // Unix s
-	jobs                []loadJob
-	runs, high, weights changes // from from on
-	starts              []int32 // by minute
-	ticks               int
-	counted             int // by fits
+	from, to             int64 // Unix s
+	jobs                 []loadJob
+	runs, high           changes // from from on
+	weights, highWeights changes // of these
+	starts               []int32 // by minute
+	ticks                int
+	counted              int // by fits
 }
 
 func newForecast(from, to time.Time) *forecast {
 	n := to.Unix() - from.Unix()
 	return &forecast{
-		from: from.Unix(), to: to.Unix(), runs: newChanges(n), high: newChanges(n), weights: newChanges(n),
+		from: from.Unix(), to: to.Unix(), runs: newChanges(n), high: newChanges(n), weights: newChanges(n), highWeights: newChanges(n),
 		starts: make([]int32, n/60+1),
 	}
 }
@@ -163,6 +165,7 @@ func (f *forecast) add(j loadJob) bool {
 		}
 		if run, ok := high.next(start, j.high, j.overlap); ok {
 			f.high.bar(run-f.from, j.high, 1)
+			f.highWeights.bar(run-f.from, j.high, j.weight)
 		}
 	}
 	return true
@@ -228,6 +231,7 @@ func (f *forecast) points(step time.Duration) (list []LoadPoint) {
 			p.Runs = max(p.Runs, int(f.runs[i]))
 			p.High = max(p.High, int(f.high[i]))
 			p.Weight = max(p.Weight, int(f.weights[i]))
+			p.HighWeight = max(p.HighWeight, int(f.highWeights[i]))
 		}
 		for m := lo / 60; m < (hi+59)/60; m++ {
 			p.Starts += int(f.starts[m])

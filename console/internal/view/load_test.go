@@ -40,6 +40,7 @@ func TestLoadCountsRunsThatOverlap(t *testing.T) {
 	require.Equal(t, 6, p.Ticks)
 	require.Equal(t, 3, p.Measured)
 	require.Equal(t, 6, p.Points[3].Weight)
+	require.Equal(t, 6, p.Points[3].HighWeight)
 	require.Equal(t, 3, p.Points[3].Starts)
 	golden(t, "load.txt", text(t, p))
 }

@@ -34,6 +34,8 @@ type LoadPoint struct {
 	Runs   int  `json:"runs"`   // at a time, at most, with durations as the median
 	High   int  `json:"high"`   // the same with durations of which nine in ten are no longer
 	Weight int  `json:"weight"` // of Runs
+	// HighWeight is the weight of High.
+	HighWeight int `json:"high_weight"`
 }
 
 // Peak is a minute in which many jobs begin.

@@ -103,7 +103,7 @@ func (p *JobPage) notified(h *notified.Head, progress notified.Job, outcomes []f
 			continue
 		}
 		reached := progress.Receivers[name]
-		row := JobReceiver{Name: name, Kind: r.Kind, Knows: knows(reached), Sent: deliveries(reached.Sent, p.Job)}
+		row := JobReceiver{Name: name, Kind: r.Kind, Knows: knows(r.Conditions, reached), Sent: deliveries(reached.Sent, p.Job)}
 		if waiting := h.Waiting[name]; slices.Contains(waiting.Names, p.Job) {
 			row.Waits, row.WaitingSince, row.Error = true, Time{wire.FromMilli(waiting.Since)}, waiting.Error
 		}
@@ -132,17 +132,18 @@ func (p *JobPage) condition(outcomes []fleet.Entry) string {
 	return ""
 }
 
-func knows(r notified.Reached) []string {
+// knows returns the conditions that a receiver was notified of last, of those that it takes: what
+// concerns the others is noted, and not sent.
+func knows(takes []string, r notified.Reached) []string {
 	var list []string
-	if r.Unserved != nil {
-		list = append(list, "unserved")
+	note := func(is bool, condition string) {
+		if is && (len(takes) == 0 || slices.Contains(takes, condition)) {
+			list = append(list, condition)
+		}
 	}
-	if r.Overdue != nil {
-		list = append(list, "overdue")
-	}
-	if r.Outcome != "" && r.Outcome != "ok" {
-		list = append(list, r.Outcome)
-	}
+	note(r.Unserved != nil, "unserved")
+	note(r.Overdue != nil, "overdue")
+	note(r.Outcome != "" && r.Outcome != "ok", r.Outcome)
 	if list == nil {
 		return []string{"ok"}
 	}

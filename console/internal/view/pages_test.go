@@ -3,6 +3,7 @@ package view_test
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,6 +75,19 @@ func TestEachFilterChoosesItsJobs(t *testing.T) {
 		t.Run(of, func(t *testing.T) {
 			require.Equal(t, want, names(view.Jobs(s, query(t, view.ParseJobsQuery, of), noon)))
 		})
+	}
+}
+
+func TestFailingJobsHaveFailed(t *testing.T) {
+	for outcome, want := range map[protocol.Outcome]bool{"failed": true, "lost": true, "succeeded": false, "replaced": false, "cancelled": false} {
+		s := small(t)
+		last := run("sync-orders", noon.Add(-time.Minute), time.Second, outcome)
+		for i := range s.Status.Jobs {
+			if s.Status.Jobs[i].Name == "sync-orders" {
+				s.Status.Jobs[i].LastRun = &last
+			}
+		}
+		require.Equal(t, want, slices.Contains(names(view.Jobs(s, query(t, view.ParseJobsQuery, "state=failing"), noon)), "sync-orders"), outcome)
 	}
 }
 

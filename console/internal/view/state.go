@@ -18,11 +18,11 @@ const (
 	StateAhead    State = "ahead"     // its watermark lies in the future, so that nothing runs: repair
 	StateUnserved State = "unserved"  // no live replica serves it
 	StateLeftOver State = "left_over" // only the store knows it: forget
-	StateFailing  State = "failing"   // its newest run did not succeed
+	StateFailing  State = "failing"   // its newest run failed or was lost, or the last attempt of one that is open failed
 	StateDiffers  State = "differs"   // replicas define it differently
 	StatePaused   State = "paused"    // for the whole fleet, or by the configuration
 	StateRunning  State = "running"
-	StateWaiting  State = "waiting" // a tick of it waits for its turn, or to be claimed or taken over
+	StateWaiting  State = "waiting" // a tick of it waits for its turn, to be claimed or taken over, or for its next attempt
 	StateIdle     State = "idle"    // none of the others
 )
 
@@ -53,7 +53,7 @@ func stateOf(j *fleet.JobStatus) (set stateSet) {
 	when(j.Ahead > 0, aheadBit)
 	when(j.Unserved && !left, unservedBit)
 	when(left, leftOverBit)
-	when(j.LastRun != nil && j.LastRun.Outcome != protocol.OutcomeSucceeded, failingBit)
+	when(j.LastRun != nil && (j.LastRun.Outcome == wire.Failed || j.LastRun.Outcome == protocol.OutcomeLost), failingBit)
 	when(len(j.Revisions) > 0, differsBit)
 	when(j.Paused != nil || j.Spec.Paused, pausedBit)
 	for _, e := range j.Open {
@@ -62,6 +62,7 @@ func stateOf(j *fleet.JobStatus) (set stateSet) {
 		} else {
 			set |= waitingBit
 		}
+		when(e.Failing != nil, failingBit)
 	}
 	when(set == 0, idleBit)
 	return set

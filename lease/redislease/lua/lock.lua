@@ -15,26 +15,33 @@
 --   w:NUMBER  earlier later permits limit turn since ends rank ID; and
 --   n:ID      the number
 --   arrived   how many have come to wait, which is the number of the last of them
---   kept      when the end of this record's life was moved away for the last time
+--   withdrawn the numbers of the first and the last of the IDs that are refused, since a claim may come after its release;
+--   x:NUMBER  until ID; and
+--   y:ID      until
+--   until     when this record is forgotten, unless it is needed for longer
+--   owed      until when a holder may ask that lost its hold before the end of its lease
 -- Times and numbers are as in clock, the source before this one.
 -- What this describes in Lua is what package record describes in Go.
 
-local HOUR, LIFE = 3600000000, 691200000 -- us, ms
+-- For so long a record is kept after it was of use: longer than the clock may go back while nobody uses the lock, since tokens
+-- have to rise. It is kept for up to twice SPARE longer, so that not every use has to move its end.
+local KEEP, SPARE = 300000000, 60000000 -- us
 local LOOKED, WOKEN, GONE = 128, 64, 64
+local WITHDRAWN = 60000000 -- us
 local MAXPERMITS = 2147483647
 
 -- load reads a lock, and where the hold and the ticket of id are.
 local function load(key, id)
-  local v = redis.call('HMGET', key, 'token', 'born', 'one', 'used', 'gone', 'waits', 'arrived', 'kept',
-    'soonest', 'latest', 'ranks', 'i:' .. id, 'n:' .. id)
+  local v = redis.call('HMGET', key, 'token', 'born', 'one', 'used', 'gone', 'waits', 'arrived', 'until',
+    'soonest', 'latest', 'ranks', 'i:' .. id, 'n:' .. id, 'withdrawn', 'y:' .. id, 'owed')
   local l = {
     key = key, token = v[1] or '0', born = v[2], used = tonumber(v[4] or '0'), gone = v[5] or '', waits = tonumber(v[6] or '0'),
-    arrived = tonumber(v[7] or '0'), kept = tonumber(v[8] or '0'), holds = {first = v[9] or '0', last = v[10] or '0'}, ranks = {},
-    mine = v[12], ticket = v[13],
+    arrived = tonumber(v[7] or '0'), ends = tonumber(v[8] or '0'), owed = tonumber(v[16] or '0'), holds = {first = v[9] or '0', last = v[10] or '0'}, ranks = {},
+    mine = v[12], ticket = v[13], withdrawn = v[14], refused = tonumber(v[15] or '0'),
     nodes = {}, -- what was read of the lists, by field; false for what is not there
     changed = {}, -- nodes that are to be written, by field
     set = {}, -- fields to be written; false to be deleted
-    had = {one = v[3], used = v[4], waits = v[6], soonest = v[9], latest = v[10], ranks = v[11]},
+    had = {one = v[3], used = v[4], waits = v[6], soonest = v[9], latest = v[10], ranks = v[11], withdrawn = v[14]},
   }
   if v[3] then
     local who, token, permits, since, tell, ends = string.match(v[3], '^(%S+ %S+) (%d+) (%d+) (%d+) (%d) (%d+)$')
@@ -155,21 +162,15 @@ local function unlink(l, kind, list, x)
   l.nodes[kind .. x.n], l.changed[kind .. x.n] = false, false
 end
 
--- extend moves the end of a key's life away, but never back.
-local function extend(key, ms)
-  if redis.call('PEXPIRE', key, math.ceil(ms), 'GT') == 0 then
-    redis.call('PEXPIRE', key, math.ceil(ms), 'NX')
-  end
-end
-
 local function some(n) return n ~= '0' and n end
 
--- store writes what has changed, and once an hour moves the end of the record's life away, for which there is no other use
--- than to collect garbage.
-local function store(l, now, term)
-  local due = l.born and (now - l.kept >= HOUR or now < l.kept or term > HOUR)
+-- store writes what has changed. The record is of use until a time, and for as long as its tokens and those whose holds it took
+-- away need it. One that nobody holds or waits for is of no other use.
+local function store(l, now, upto)
+  local ends = math.max(now, upto, l.owed, tonumber(l.token)) + KEEP
+  local due = l.ends < ends or l.used == 0 and l.waits == 0 and l.ends > ends + 2 * SPARE
   if due then
-    l.set.kept = int(now)
+    l.set['until'] = int(ends + SPARE)
   end
   for field, c in pairs(l.changed) do
     l.set[field] = c and c.write(c.x)
@@ -199,7 +200,7 @@ local function store(l, now, term)
     redis.call('HDEL', l.key, unpack(del, i, math.min(i + 999, #del)))
   end
   if due then
-    extend(l.key, LIFE + term / 1000)
+    redis.call('PEXPIRE', l.key, int((ends + SPARE - now) / 1000))
   end
 end
 
@@ -331,6 +332,14 @@ local function lose(l, h, lost)
   lost[#lost + 1] = h
 end
 
+-- oust takes a hold away whose lease may not be over.
+local function oust(l, h, lost)
+  lose(l, h, lost)
+  if h.ends > l.owed then
+    l.owed, l.set.owed = h.ends, int(h.ends)
+  end
+end
+
 local function sweep(l, now, lost)
   for _, h in ipairs(between(l, -1, now)) do
     lose(l, h, lost)
@@ -354,7 +363,7 @@ local function make_room(l, g, now, lost)
   end
   for _, h in ipairs(all) do
     if l.used + g.permits > g.limit then
-      lose(l, h, lost)
+      oust(l, h, lost)
     end
   end
   return true
@@ -369,6 +378,27 @@ local function raise(l, token)
   if tonumber(token) > tonumber(l.token) then
     l.token, l.set.token = token, token
   end
+end
+
+-- What was withdrawn.
+
+-- remember forgets the IDs that are not refused any more, and then has one more refused, if one is given.
+local function remember(l, now, id)
+  local first, last = string.match(l.withdrawn or '1 0', '^(%d+) (%d+)$')
+  first, last = tonumber(first), tonumber(last)
+  while first <= last do
+    local field = 'x:' .. int(first)
+    local ends, old = string.match(redis.call('HGET', l.key, field), '^(%d+) (.+)$')
+    if tonumber(ends) > now then
+      break
+    end
+    first, l.set[field], l.set['y:' .. old] = first + 1, false, false
+  end
+  if id and l.refused <= now then
+    last = last + 1
+    l.set['x:' .. int(last)], l.set['y:' .. id] = int(now + WITHDRAWN) .. ' ' .. id, int(now + WITHDRAWN)
+  end
+  l.set.withdrawn = first <= last and int(first) .. ' ' .. int(last)
 end
 
 -- The queue.

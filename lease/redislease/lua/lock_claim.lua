@@ -9,6 +9,12 @@ local GRANTED, HELD, QUEUED = 1, 2, 10
 local me, permits, limit, term, turn = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local l, lost = load(KEYS[1], me), {}
 begin(l, int(math.max(now, ARGV[8] + 1)))
+if l.refused > now then
+  return {HELD, '0', '', l.refused - now, now}
+end
+if l.withdrawn then
+  remember(l, now)
+end
 local h = find(l, me)
 if h and h.ends > now then
   return {GRANTED, h.n, '', h.ends - now, now}
@@ -52,8 +58,10 @@ if l.used + ahead + permits > limit then
 end
 
 local status, token, holder, left, woken
+local upto = now
 if not blocked and l.used + ahead + permits <= limit then
   status, token, holder, left = GRANTED, int(math.max(l.token + 1, l.born, ARGV[8] + 1, now)), '', term
+  upto = now + term
   raise(l, token)
   add(l, {id = me, n = token, permits = permits, since = stamp, tell = ARGV[7], ends = now + term})
   if ticket then
@@ -84,12 +92,13 @@ else
     end
     mine.permits, mine.limit, mine.turn, mine.ends = permits, limit, turn, now + ARGV[6]
     change(l, TICKET, mine)
+    upto = mine.ends
   end
   if lost[1] or dropped then
     woken = turns(l, now)
   end
 end
-store(l, now, term)
+store(l, now, upto)
 wake(l, woken)
 table.sort(lost, function(a, b) return tonumber(a.n) < tonumber(b.n) end)
 local answer = {status, token, holder, left, now}

@@ -6,13 +6,13 @@ local stamp, now = clock()
 local l, lost = load(KEYS[1], ''), {}
 for _, h in ipairs(between(l, -1, math.huge)) do
   if h.n == ARGV[1] then
-    lose(l, h, lost)
+    oust(l, h, lost)
   end
 end
 if not lost[1] then
   return 0
 end
 local woken = also(turns(l, now), string.match(lost[1].id, ' (.*)'))
-store(l, now, 0)
+store(l, now, now)
 wake(l, woken)
 return 1

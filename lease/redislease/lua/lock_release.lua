@@ -1,10 +1,14 @@
 -- lock_release: give back what is held of a lock, or a place in its queue.
 -- KEYS[1] lock
 -- ARGV    1 holder and request  2 token; 0: whatever they have  3 permits  4 limit
+--         5 1 to refuse a claim of that ID that comes later
 -- returns 1 when done, 0 when the grant is not current
 local me, token = ARGV[1], ARGV[2]
 local stamp, now = clock()
 local l, lost = load(KEYS[1], me), {}
+if ARGV[5] == '1' then
+  remember(l, now, me)
+end
 local ticket = l.ticket and node(l, TICKET, l.ticket)
 if ticket then
   leave(l, ticket)
@@ -40,6 +44,8 @@ else
     woken = turns(l, now)
   end
 end
-store(l, now, 0)
+if l.born or ARGV[5] == '1' then
+  store(l, now, now)
+end
 wake(l, woken)
 return done

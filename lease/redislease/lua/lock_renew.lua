@@ -26,7 +26,7 @@ for i, key in ipairs(KEYS) do
       current = true
     end
   end
-  store(l, now, term)
+  store(l, now, now + term)
   answers[i] = current and 1 or 0
 end
 return answers

@@ -36,7 +36,7 @@ for i = 2, #KEYS do
       done = 1
       if ballot > promised then
         redis.call('HSET', key, 'p', ballot, 'pt', stamp)
-        redis.call('PEXPIRE', key, 86400000, r[1] and 'GT' or 'NX')
+        redis.call('PEXPIRE', key, 1200000, r[1] and 'GT' or 'NX') -- no request is under way for longer
         promised = ballot
       end
     end

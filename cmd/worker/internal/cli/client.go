@@ -92,11 +92,26 @@ func (c *cli) connect(cmd *cobra.Command) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := begun(cmd.Context(), s, cfg.Namespace); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	f, err := fleet.New(s.Store)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return &client{cfg: cfg, registry: registry, store: s, fleet: f, cmd: cmd, ask: f, namespace: cfg.Namespace}, nil
+}
+
+// begun returns an error where nothing has run yet: a command that asks makes nothing.
+func begun(ctx context.Context, s *stores.Store, namespace string) error {
+	exists, err := s.Exists(ctx)
+	switch {
+	case err != nil:
+		return s.Explain(err)
+	case !exists:
+		return fmt.Errorf("nothing has run in namespace %q of %s yet: start a worker first, with run", namespace, s.Addr)
+	}
+	return nil
 }
 
 // close closes the connections. It ignores errors: no answer depends on them.

@@ -36,6 +36,9 @@ func (c *cli) load(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(c.file); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		fmt.Fprintf(c.stderr, "%s is a named pipe: reading what somebody writes to it\n", c.file)
+	}
 	return file.Load()
 }
 

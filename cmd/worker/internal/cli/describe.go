@@ -244,6 +244,8 @@ func openLines(v output.View, d fleet.Description, zone *time.Location) (lines [
 		switch e.State {
 		case wire.StateRunning:
 			text += fmt.Sprintf("runs on %s since %s, attempt %d, token %d", e.Replica, v.Tick(e.Started.Truncate(time.Second), zone), e.Attempts, e.Token)
+		case wire.StateRetrying:
+			text += fmt.Sprintf("waits on %s for attempt %d, at %s, token %d", e.Replica, e.Attempts+1, v.Tick(e.Failing.Next.Truncate(time.Second), zone), e.Token)
 		case wire.StateWaiting:
 			text += "waits"
 			if e.Triggered {
@@ -251,6 +253,9 @@ func openLines(v output.View, d fleet.Description, zone *time.Location) (lines [
 			}
 		default:
 			text += fmt.Sprintf("awaits takeover, after %s", e.Replica)
+		}
+		if e.Failing != nil {
+			text += "; " + failures(v, e, zone)
 		}
 		if e.CancelledBy != "" {
 			text += ", cancelled by " + e.CancelledBy

@@ -78,7 +78,7 @@ func historyForPeople(v output.View, list []fleet.Entry, zone *time.Location) *o
 		row := output.Row(v.Tick(e.Moment(), zone), v.Ago(e.Moment(), zone), v.Tick(e.Started, zone),
 			took(e), e.Replica, "", "", why(e, func(t time.Time) string { return v.Tick(t, zone) }))
 		row[6] = verdict(e)
-		if e.State == wire.StateRunning {
+		if e.Held() {
 			row[3].Text = output.Duration(v.Now.Sub(e.Started)) + " so far"
 		}
 		if e.Token != 0 {

@@ -24,7 +24,7 @@ func (c *cli) pause() *cobra.Command {
 		Short: "Make the whole fleet skip a job's ticks, until resume",
 		Long: "pause makes every replica skip the ticks of a job, now and after restarts, until somebody resumes it. A run in progress\n" +
 			"continues: cancel ends it. trigger still works. A leader task has no ticks: its run ends at once, and it starts again\n" +
-			"when it is resumed. Pausing a paused job changes nothing.",
+			"when it is resumed. Pausing a paused job changes only the reason.",
 		Example: `  worker pause nightly-report --reason "the database moves" --config solotick.yaml
   worker pause nightly-report --by ops1 --output json`,
 		Args: jobArgument,

@@ -86,7 +86,7 @@ func TestServerAnswersWhatTheStoreWould(t *testing.T) {
 	require.Regexp(t, `(?m)^outcomes +1 failed`, stdout)
 	code, stdout, _ = s.run("why", "report")
 	require.Zero(t, code)
-	require.Contains(t, stdout, "failed at attempt 1")
+	require.Contains(t, stdout, "and it failed after ")
 
 	code, stdout, _ = s.run("history", "report", "--output", "json")
 	require.Zero(t, code)

@@ -153,13 +153,16 @@ func doing(v output.View, j fleet.JobStatus, zone *time.Location) string {
 		switch {
 		case e.Scheduled.IsZero():
 			text = "on " + e.Replica
-			if e.State != wire.StateRunning {
+			if !e.Held() {
 				text = stateWords(e.State)
 			}
-		case e.State == wire.StateRunning:
+		case e.Held():
 			text += " on " + e.Replica
 		default:
 			text += " " + stateWords(e.State)
+		}
+		if e.State == wire.StateRetrying {
+			text += ", again at " + output.TickOfDay(e.Failing.Next.Truncate(time.Second), v.Now, zone)
 		}
 		if e.CancelledBy != "" {
 			text += ", cancelled"
@@ -188,6 +191,12 @@ func notes(v output.View, j fleet.JobStatus, zone *time.Location) string {
 			text += ": " + reason
 		}
 		parts = append(parts, text)
+	}
+	for _, e := range j.Open {
+		if e.Failing != nil {
+			parts = append(parts, failures(v, e, zone))
+			break
+		}
 	}
 	switch {
 	case j.LeftOver():
@@ -257,6 +266,8 @@ func loadCell(r fleet.Replica) output.Cell {
 func heartbeatCell(v output.View, r fleet.Replica) output.Cell {
 	text := v.Ago(r.LastHeartbeat.Truncate(time.Second), time.UTC)
 	switch {
+	case r.Gone && r.Stopping:
+		return output.Cell{Text: text + ", stopped"}
 	case r.Gone:
 		return output.Cell{Text: text + ", gone", Style: output.Red}
 	case r.Silent(v.Now):

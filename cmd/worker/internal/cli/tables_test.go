@@ -36,6 +36,10 @@ func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
 				{State: wire.StateRunning, Scheduled: now.Add(-time.Minute), Started: now.Add(-time.Minute), Replica: "web-2", Token: 1795137600004000, Attempts: 1, CancelledBy: "ops1"},
 				{State: wire.StateWaiting, Scheduled: now.Add(-time.Second + time.Millisecond), Replica: "ops2", Triggered: true},
 				{State: wire.StateFree, Scheduled: now.Add(-time.Hour), Replica: "web-3"},
+				{
+					State: wire.StateRetrying, Scheduled: now.Add(-2 * time.Minute), Replica: "web-1", Token: 1795137600004000, Attempts: 1,
+					Failing: &fleet.FailingRun{Attempt: 1, Failures: 1, Since: now.Add(-time.Minute), Error: "exit code 1", Next: now.Add(time.Minute)},
+				},
 			},
 			Paused: &fleet.Pause{By: "ops1", Reason: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
 			Replicas: []string{"web-1", "web-2", "web-3", "web-4", "batch-worker-7f9c6d5b4-x2k8q", "batch-worker-7f9c6d5b4-x2k8r", "batch-worker-7f9c6d5b4-x2k8s"},
@@ -122,6 +126,14 @@ func TestStatusShowsProblems(t *testing.T) {
 			{Name: "late", Given: true, Overdue: at.Add(-time.Hour), Next: at},
 			{Name: "busy", Given: true, Open: []fleet.Entry{entry(wire.StateRunning, 4), entry(wire.StateRunning, 3), entry(wire.StateWaiting, 2), entry(wire.StateFree, 1), entry(wire.StateFree, 0)}},
 			{Name: "leader", Given: true, Spec: jobs.Spec{Leader: true, Paused: true}, Open: []fleet.Entry{{State: wire.StateRunning, Replica: "r1"}}},
+			{Name: "retried", Given: true, Open: []fleet.Entry{{
+				State: wire.StateRetrying, Scheduled: at.Add(-time.Minute), Replica: "r1", Attempts: 1,
+				Failing: &fleet.FailingRun{Attempt: 1, Failures: 1, Since: at.Add(-10 * time.Second), Error: "exit code 1", Next: at.Add(30 * time.Second)},
+			}}},
+			{Name: "crashes", Given: true, Spec: jobs.Spec{Leader: true}, Open: []fleet.Entry{{
+				State: wire.StateRetrying, Replica: "r1", Attempts: 53,
+				Failing: &fleet.FailingRun{Attempt: 53, Failures: 53, Since: at.Add(-8 * time.Minute), Error: "exit code 1", Next: at.Add(3 * time.Second)},
+			}}},
 			{Name: "foreign", Paused: &fleet.Pause{By: "ops1", Since: at}},
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -41,7 +42,7 @@ func (f failures) report(err error) {
 var replica = fx.Options(
 	fx.Provide(
 		func() failures { return make(failures, 1) },
-		func(o Options) *metrics.Metrics { return metrics.New(metrics.WithVersion(o.Version)) },
+		provideMetrics,
 		func() *readiness { return new(readiness) },
 		provideStore,
 		provideSupervisor,
@@ -104,6 +105,14 @@ func provideStore(lc fx.Lifecycle, cfg *config.Config, m *metrics.Metrics, logge
 	}
 	lc.Append(fx.StopHook(s.Close))
 	return s, nil
+}
+
+func provideMetrics(o Options, cfg *config.Config) *metrics.Metrics {
+	options := []metrics.Option{metrics.WithVersion(o.Version)}
+	if cfg.HTTP.Metrics.JobHistograms {
+		options = append(options, metrics.WithJobHistograms())
+	}
+	return metrics.New(options...)
 }
 
 func provideSupervisor(lc fx.Lifecycle, logger *slog.Logger) *exec.Supervisor {
@@ -174,7 +183,11 @@ func provideServer(
 	series := prometheus.NewRegistry()
 	series.MustRegister(m, metrics.NewNotifications(n.States), log.metric(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	reason := func() string { return ready.reason(s.Ready()) }
-	made := newServer(cfg.HTTP, newHandler(series, reason, p.console, logger), logger)
+	var scraped http.Handler = newScrapes(series, logger)
+	if cfg.HTTP.Metrics.NeedsToken {
+		scraped = p.console.Protect(scraped)
+	}
+	made := newServer(cfg.HTTP, newHandler(scraped, reason, p.console), logger)
 	made.http.RegisterOnShutdown(p.console.Close) // a stream would outlast the timeout of the stop
 	lc.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error { return made.start(ctx, failed.report) },

@@ -7,22 +7,18 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"syscall"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/solotick/solotick/internal/settings"
 )
 
 // newHandler serves the endpoints for machines, and the page and its API at all other paths. reason
 // returns why the replica is not ready, or an empty text when it is.
-func newHandler(metrics prometheus.Gatherer, reason func() string, page http.Handler, logger *slog.Logger) http.Handler {
+func newHandler(metrics http.Handler, reason func() string, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelError),
-	}))
+	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if reason := reason(); reason != "" {
@@ -47,14 +43,16 @@ func text(w http.ResponseWriter, status int, body string) {
 // server serves HTTP from start to stop.
 type server struct {
 	http   *http.Server
+	conns  *connections
 	listen settings.Server
 	logger *slog.Logger
 	ended  chan struct{}
 }
 
 func newServer(listen settings.Server, handler http.Handler, logger *slog.Logger) *server {
-	return &server{listen: listen, logger: logger, ended: make(chan struct{}), http: &http.Server{
-		Handler:           handler,
+	return &server{listen: listen, logger: logger, conns: newConnections(logger), ended: make(chan struct{}), http: &http.Server{
+		Handler:           marked(handler),
+		ConnContext:       withConnection,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
@@ -76,11 +74,11 @@ func (s *server) start(ctx context.Context, failed func(error)) error {
 	return nil
 }
 
-func (s *server) serve(listener net.Listener, failed func(error)) {
+func (s *server) serve(on net.Listener, failed func(error)) {
 	go func() {
 		defer close(s.ended)
-		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			failed(fmt.Errorf("serve HTTP on %s: %w", listener.Addr(), err))
+		if err := s.http.Serve(listener{on, s.conns}); !errors.Is(err, http.ErrServerClosed) {
+			failed(fmt.Errorf("serve HTTP on %s: %w", on.Addr(), err))
 		}
 	}()
 }
@@ -89,7 +87,11 @@ func (s *server) serve(listener net.Listener, failed func(error)) {
 // that address.
 func (s *server) bind(ctx context.Context) (net.Listener, error) {
 	var listen net.ListenConfig
-	listener, err := listen.Listen(ctx, "tcp", s.listen.Addr)
+	network := "tcp"
+	if addr, err := netip.ParseAddrPort(s.listen.Addr); err == nil && addr.Addr().Is4() {
+		network = "tcp4" // else 0.0.0.0 is every address, also of IPv6
+	}
+	listener, err := listen.Listen(ctx, network, s.listen.Addr)
 	taken := errors.Is(err, syscall.EADDRINUSE)
 	switch {
 	case err == nil:
@@ -100,7 +102,7 @@ func (s *server) bind(ctx context.Context) (net.Listener, error) {
 			return nil, splitErr
 		}
 		s.logger.Info("default http address is taken, using a free port", slog.String("taken", s.listen.Addr))
-		return listen.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+		return listen.Listen(ctx, network, net.JoinHostPort(host, "0"))
 	case taken:
 		return nil, fmt.Errorf("http.addr: %s is taken: stop what listens there, or choose another address with --http or "+
 			"http.addr (port 0 picks a free one)", s.listen.Addr)

@@ -16,7 +16,7 @@ import (
 func TestPageAnswersAllPathsButThreeEndpoints(t *testing.T) {
 	reason := ""
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusTeapot, "the page\n") })
-	handler := newHandler(prometheus.NewRegistry(), func() string { return reason }, page, quiet)
+	handler := newHandler(newScrapes(prometheus.NewRegistry(), quiet), func() string { return reason }, page)
 	ask := func(method, path string) (int, string) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))

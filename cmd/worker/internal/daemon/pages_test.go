@@ -25,7 +25,7 @@ func servePages(t *testing.T, cfg settings.Server) (url string, p *pages) {
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := newServer(cfg, newHandler(prometheus.NewRegistry(), func() string { return "" }, p.console, quiet), quiet)
+	s := newServer(cfg, newHandler(newScrapes(prometheus.NewRegistry(), quiet), func() string { return "" }, p.console), quiet)
 	s.http.RegisterOnShutdown(p.console.Close)
 	s.serve(listener, func(err error) { t.Error(err) })
 	t.Cleanup(func() {

@@ -10,19 +10,24 @@ import (
 
 // readiness records whether this replica runs the ticks that are due, and why not.
 type readiness struct {
-	up       atomic.Bool // the store answers
+	up       atomic.Bool // the store answers, and takes writes
+	refuses  atomic.Bool // it answers, and fails writes
 	begun    atomic.Bool // it was ready before: it has read the records of the jobs
 	draining atomic.Bool
 	clock    atomic.Pointer[scheduler.ClockChanged] // nil while the store's clock is trusted
 }
 
-const storeDown = "the store does not answer, so no run starts; the log has the reason"
+const (
+	storeDown    = "the store does not answer, so no run starts; the log has the reason"
+	storeRefuses = "the store fails writes, so no run starts; the log has the reason"
+)
 
 // observe observes the scheduler.
 func (r *readiness) observe(e scheduler.Event) {
 	switch e := e.(type) { //nolint:gochecksumtype // no other event is about the store or its clock
 	case scheduler.StoreChanged:
 		r.up.Store(e.Up)
+		r.refuses.Store(e.WritesOnly && !e.Up)
 	case scheduler.ClockChanged:
 		if e.Trusted {
 			r.clock.Store(nil)
@@ -41,6 +46,8 @@ func (r *readiness) reason(ready bool) string {
 	case ready:
 		r.begun.Store(true)
 		return ""
+	case r.refuses.Load():
+		return storeRefuses
 	case !r.up.Load():
 		return storeDown
 	}

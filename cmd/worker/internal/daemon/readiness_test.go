@@ -17,6 +17,10 @@ func TestWhyAReplicaIsNotReady(t *testing.T) {
 	require.Empty(t, r.reason(true))
 	r.observe(scheduler.StoreChanged{})
 	require.Contains(t, r.reason(false), "does not answer")
+	r.observe(scheduler.StoreChanged{WritesOnly: true})
+	require.Contains(t, r.reason(false), "fails writes")
+	r.observe(scheduler.StoreChanged{Up: true, WritesOnly: true})
+	require.Empty(t, r.reason(true))
 	r.draining.Store(true)
 	require.Contains(t, r.reason(true), "draining")
 }

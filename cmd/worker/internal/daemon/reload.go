@@ -68,6 +68,7 @@ func runReloader(
 		if err := notifications.Check(cfg, from.file.Path); err != nil {
 			return nil, err
 		}
+		cfg.SecretVariables = append(cfg.SecretVariables, from.loaded.SecretVariables...) // of settings that only a restart changes
 		return registry.New(cfg, from.file.Path, &registry.Runtime{Supervisor: supervisor, Logger: logger, Streams: st.Streams})
 	}
 	r.update = func(cfg *config.Config, registry *jobs.Registry) scheduler.Changes {

@@ -38,7 +38,8 @@ func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config,
 	}
 	logged := map[string]bool{}
 	for first := true; ; first = false {
-		answers := storeAnswers(ctx, s)
+		err := storeAnswers(ctx, s)
+		answers := err == nil
 		found := checkStore(ctx, s, cfg)
 		if s.Checker != nil && ctx.Err() == nil {
 			fault, _ := errors.AsType[*protocol.CheckError](s.Checker.Check(ctx))
@@ -53,6 +54,9 @@ func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config,
 			if f.Fatal != nil {
 				return f.Fatal
 			}
+		}
+		if errors.Is(err, protocol.ErrPermanent) {
+			return s.Explain(err)
 		}
 		if answers {
 			logFindings(logger, s.Connection != nil, unlogged(found, logged))
@@ -72,11 +76,11 @@ func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config,
 	}
 }
 
-func storeAnswers(ctx context.Context, s *stores.Store) bool {
+func storeAnswers(ctx context.Context, s *stores.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	_, _, err := s.Time(ctx)
-	return err == nil
+	return err
 }
 
 func checkStore(ctx context.Context, s *stores.Store, cfg *config.Config) []doctor.Finding {

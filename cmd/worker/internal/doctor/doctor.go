@@ -4,11 +4,13 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -57,6 +59,16 @@ func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (R
 	defer func() { _ = s.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
+	exists, err := begun(ctx, s)
+	switch {
+	case s.Streams == nil && (err != nil || !exists):
+		return unbegun(ctx, s, cfg, err), nil
+	case err == nil && !exists:
+		defer forget(ctx, s, cfg.Namespace)
+	case err != nil: // it may not answer at all: that is said within 5 s
+		ctx, cancel = context.WithTimeout(ctx, 3500*time.Millisecond)
+		defer cancel()
+	}
 	x := newReport(ctx, s, cfg)
 	if storeAnswers(x.Checks) {
 		if s.Connection != nil {
@@ -70,6 +82,53 @@ func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (R
 	}
 	x.OK = x.Failed() == 0
 	return x, nil
+}
+
+// begun reports whether anything has run in the namespace. What keeps Redis from answering is for
+// its own checks to say, which have their own time for it.
+func begun(ctx context.Context, s *stores.Store) (bool, error) {
+	if s.Connection != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Second)
+		defer cancel()
+	}
+	return s.Exists(ctx)
+}
+
+// unbegun is the report of a store in which nothing has run, or which cannot be asked whether
+// anything has: it makes nothing there.
+func unbegun(ctx context.Context, s *stores.Store, cfg *config.Config, err error) Report {
+	x := Report{Store: s.Addr, Namespace: cfg.Namespace}
+	switch {
+	case err != nil:
+		x.Checks = []Finding{{Check: "reachable", Result: Fail, Finding: err.Error(), Change: s.Advice(err)}}
+	case s.Nodes != nil:
+		nodes, _ := checkNodes(ctx, s, cfg)
+		x.Redis, x.Checks = s.Addr, nodes.findings()
+	default:
+		x.Checks = append([]Finding{{Check: "reachable", Result: OK, Finding: s.Addr + " answers"}}, checkSettings(ctx, s)...)
+	}
+	if err == nil {
+		x.Checks = append(x.Checks, Finding{Check: "records", Result: OK, Finding: fmt.Sprintf("nothing has run in namespace %q yet", cfg.Namespace),
+			Change: "start a worker, which makes what it needs; then doctor checks what its user may do"})
+	}
+	x.OK = x.Failed() == 0
+	return x
+}
+
+// forget removes what the checks of permissions have left in a namespace in which nothing had run,
+// unless a worker has started there meanwhile.
+func forget(ctx context.Context, s *stores.Store, namespace string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	members, ok := s.Store.(protocol.Membership)
+	if !ok {
+		return
+	}
+	if list, err := members.Members(ctx); err == nil && len(list) == 0 {
+		key := "solotick:{" + namespace + "}" // as package redislease says
+		_ = s.Streams.Unlink(ctx, key, key+":triggered").Err()
+	}
 }
 
 // newReport makes a report of the store itself.

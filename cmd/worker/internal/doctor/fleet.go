@@ -115,7 +115,7 @@ func lateHeartbeats(s fleet.Status, _ []*jobs.Job) string {
 		}
 	}
 	for _, r := range s.Silent {
-		if ago := s.Now.Sub(r.LastHeartbeat); ago < recentlyGone {
+		if ago := s.Now.Sub(r.LastHeartbeat); ago < recentlyGone && !r.Stopping {
 			late = append(late, fmt.Sprintf("%s ended without signing off; its last heartbeat was %s ago", r.ID, ago.Round(time.Second)))
 		}
 	}

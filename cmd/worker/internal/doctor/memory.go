@@ -3,27 +3,13 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"strings"
+
+	"github.com/solotick/solotick/internal/redisadvice"
 )
 
 // eviction checks that Redis does not evict records.
 func (srv *server) eviction(_ context.Context, f Finding) Finding {
-	policy, known := srv.info["maxmemory_policy"]
-	f.Finding = "maxmemory-policy is " + policy
-	switch {
-	case !known:
-		f.Result, f.Finding = Unchecked, "could not be checked: the server does not report its maxmemory-policy"
-	case policy == "noeviction":
-	case srv.number("maxmemory") == 0:
-		f.Result = Warn
-		f.Finding += ": it would evict records if maxmemory were set"
-		f.Change = "set maxmemory-policy noeviction"
-	default:
-		f.Result = Fail
-		f.Finding += ": Redis evicts records of jobs when memory runs out"
-		f.Change = "set maxmemory-policy noeviction, or use a Redis that is not a cache"
-	}
-	return f
+	return f.as(redisadvice.Eviction(srv.info))
 }
 
 // memory checks that there is room for records.
@@ -60,33 +46,15 @@ func size(bytes int64) string {
 
 // persistence says what a restart of the server loses.
 func (srv *server) persistence(ctx context.Context, f Finding) Finding {
-	lost := "No tick runs twice because of that while a replica is alive, but history, pauses and triggers are lost"
-	if srv.store.Connection.Quorum != nil {
-		lost = "The other nodes have all records, but if most of them restart, history, pauses and triggers are lost"
-	}
-	save, saveErr := srv.config(ctx, "save")
-	switch {
-	case srv.info["aof_enabled"] == "1" && srv.info["aof_last_write_status"] == "err":
-		f.Result, f.Finding, f.Change = Fail, "the append-only file cannot be written: Redis refuses writes", "see the log of Redis, and whether its disk is full"
-	case srv.info["aof_enabled"] == "1":
-		f.Finding = "append-only file"
-		if sync, err := srv.config(ctx, "appendfsync"); err == nil {
-			f.Finding += map[string]string{
-				"always": ", each write on disk before its answer", "everysec": ": a crash of the machine loses a second at most",
-				"no": ": a crash of the machine loses what the system has not written",
-			}[sync]
-		}
-	case srv.info["rdb_last_bgsave_status"] == "err":
-		f.Result, f.Finding, f.Change = Fail, "the last snapshot failed: Redis may refuse writes", "see the log of Redis, and whether its disk is full"
-	case saveErr == nil && save == "":
-		f.Result, f.Finding = Warn, "no persistence: a restart loses all records. "+lost
-		f.Change = "set appendonly yes"
-	case saveErr == nil:
-		f.Result, f.Finding = Warn, fmt.Sprintf("snapshots only (save %s): a restart goes back to the last one. %s", save, strings.Replace(lost, "triggers are", "triggers since then are", 1))
-		f.Change = "set appendonly yes"
-	default:
-		f.Result, f.Finding = Warn, "no append-only file: a restart goes back to the last snapshot, or loses all records. "+lost
-		f.Change = "set appendonly yes"
-	}
+	config := func(name string) (string, error) { return srv.config(ctx, name) }
+	return f.as(redisadvice.Persistence(srv.info, srv.store.Connection.Quorum != nil, config))
+}
+
+// as is the finding with what the advice says.
+func (f Finding) as(a redisadvice.Finding) Finding {
+	f.Result = map[redisadvice.Severity]Result{
+		redisadvice.Fine: OK, redisadvice.Warns: Warn, redisadvice.Fails: Fail, redisadvice.Unknown: Unchecked,
+	}[a.Severity]
+	f.Finding, f.Change = a.Text, a.Change
 	return f
 }

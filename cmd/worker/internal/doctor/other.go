@@ -24,17 +24,23 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 		return []Finding{{Check: "reachable", Result: Fail, Finding: err.Error(), Change: s.Advice(err)}}
 	}
 	found := []Finding{{Check: "reachable", Result: OK, Finding: fmt.Sprintf("%s answers in %s", s.Addr, time.Since(began).Round(10*time.Microsecond))}}
+	if store, ok := s.Checker.(*natslease.Store); ok {
+		found = append(found, checkNATS(ctx, store)...)
+	}
+	return append(append(found, checkSettings(ctx, s)...), checkClock(ctx, s, "the store"))
+}
+
+// checkSettings checks the servers of a store, whether it has begun or not.
+func checkSettings(ctx context.Context, s *stores.Store) []Finding {
 	switch store := s.Checker.(type) {
 	case *etcdlease.Store:
-		found = append(found, checkEtcd(ctx, store)...)
+		return checkEtcd(ctx, store)
 	case *mysqllease.Store:
-		found = append(found, checkMySQL(ctx, store)...)
-	case *natslease.Store:
-		found = append(found, checkNATS(ctx, store)...)
+		return checkMySQL(ctx, store)
 	case *pglease.Store:
-		found = append(found, checkPostgreSQL(ctx, store)...)
+		return checkPostgreSQL(ctx, store)
 	case *zklease.Store:
-		found = append(found, zooKeeperFindings(store.Servers(ctx))...)
+		return zooKeeperFindings(store.Servers(ctx))
 	}
-	return append(found, checkClock(ctx, s, "the store"))
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/redisadvice"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -128,12 +129,8 @@ func (srv *server) cleanUp(ctx context.Context, name string) {
 
 // notifications checks that replicas can publish and subscribe.
 func (srv *server) notifications(ctx context.Context, name string) Finding {
-	f := Finding{Check: "messages", Result: OK, Finding: "replicas can notify each other"}
-	if err := srv.publishAll(ctx, name); err != nil {
-		f.Result = Warn
-		f.Finding = fmt.Sprintf("%v: replicas cannot notify each other, and learn of changes about a second later", err)
-		f.Change = "allow the user of redis +subscribe, +publish and the channels &solotick:*, and on a Cluster what docs/operations.md lists under Rights"
-	}
+	f := Finding{Check: "messages"}.as(redisadvice.Messages(srv.publishAll(ctx, name)))
+	f.Change = strings.Replace(f.Change, "the user of Redis", "the user of redis", 1)
 	return f
 }
 

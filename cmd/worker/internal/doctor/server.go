@@ -14,6 +14,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/redisadvice"
 )
 
 // server is one server and the known facts about it.
@@ -84,24 +85,10 @@ func (srv *server) reachable(ctx context.Context, addr string) Finding {
 func (srv *server) readInfo(ctx context.Context) {
 	var text string
 	text, srv.infoErr = srv.client.Info(ctx).Result()
-	srv.info = fieldsOf(text)
+	srv.info = redisadvice.Fields(text)
 	if srv.infoErr != nil {
 		srv.readHello(ctx)
 	}
-}
-
-// fieldsOf reads the reply of INFO.
-func fieldsOf(text string) map[string]string {
-	fields := map[string]string{}
-	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[key] = value
-		}
-	}
-	if mode, ok := fields["server_mode"]; ok { // Valkey's name
-		fields["redis_mode"] = mode
-	}
-	return fields
 }
 
 // readHello reads version, mode and role. Every user may call HELLO.

@@ -195,9 +195,9 @@ func knownMasters(ctx context.Context, client *redis.SentinelClient) string {
 	return ": it watches " + strings.Join(names, ", ")
 }
 
-// checkQuorum checks each node. A single node that does not answer is a warning.
-func checkQuorum(ctx context.Context, s *stores.Store, cfg *config.Config) []Finding {
-	nodes := &servers{}
+// checkNodes checks each node of a quorum by itself. A single one that does not answer is a warning.
+func checkNodes(ctx context.Context, s *stores.Store, cfg *config.Config) (nodes *servers, unreachable int) {
+	nodes = &servers{}
 	var checks sync.WaitGroup
 	for _, client := range s.Nodes {
 		srv := newServer(s, cfg, client, client.Options().Addr)
@@ -205,13 +205,18 @@ func checkQuorum(ctx context.Context, s *stores.Store, cfg *config.Config) []Fin
 		checks.Go(func() { srv.found = srv.check(ctx) })
 	}
 	checks.Wait()
-	unreachable := 0
 	for _, srv := range nodes.list {
 		if f := &srv.found[0]; f.Result == Fail {
 			f.Result = Warn
 			unreachable++
 		}
 	}
+	return nodes, unreachable
+}
+
+// checkQuorum checks each node, and whether a majority can be counted.
+func checkQuorum(ctx context.Context, s *stores.Store, cfg *config.Config) []Finding {
+	nodes, unreachable := checkNodes(ctx, s, cfg)
 	found := nodes.findings()
 	f := Finding{Check: "majority", Result: OK, Finding: fmt.Sprintf("%d of %d nodes answer", len(s.Nodes)-unreachable, len(s.Nodes))}
 	if _, _, err := s.Time(ctx); err != nil {

@@ -74,7 +74,8 @@ func newHandler(cfg *config.Config, job config.Job, r *Runtime) (jobs.Handler, e
 	switch {
 	case job.Exec != nil:
 		command := exec.Command{
-			Args: job.Exec.Command, Dir: job.Exec.Dir, Env: job.Exec.Env, KillGrace: job.Exec.KillGrace,
+			Args: job.Exec.Command, Dir: job.Exec.Dir, Env: job.Exec.Env, Unset: cfg.SecretVariables,
+			KillGrace: job.Exec.KillGrace,
 		}
 		return exec.New(supervisor, command), command.Validate()
 	case job.HTTP != nil:

@@ -138,6 +138,21 @@ func (c *Connection) String() string {
 	}
 }
 
+// failFast has a client of a command try each call once: nothing that it waits for waits for it.
+func (c *Connection) failFast() {
+	for _, o := range append([]*redis.Options{c.single}, c.Quorum...) {
+		if o != nil {
+			o.MaxRetries = -1
+		}
+	}
+	if c.Cluster != nil {
+		c.Cluster.MaxRetries = -1
+	}
+	if c.Sentinel != nil {
+		c.Sentinel.MaxRetries = -1
+	}
+}
+
 // setTimeouts bounds each call, dial and wait for a connection by timeout. It also turns off idle
 // connections and the commands that go-redis sends by itself.
 func (c *Connection) setTimeouts(timeout time.Duration) {

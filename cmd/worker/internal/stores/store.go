@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,7 +27,8 @@ import (
 type Store struct {
 	protocol.Store
 	io.Closer
-	redis      settings.Redis        // as configured
+	redis      settings.Redis // as configured
+	namespace  string
 	url        bool                  // it is configured as store.url, and not below redis
 	Addr       string                // of the server, without passwords, or the path of the file; "" for a store in this process
 	Connection *Connection           // nil without Redis
@@ -48,7 +51,11 @@ func CallTimeout(cfg *config.Config) time.Duration { return min(time.Second, cfg
 // the number of commands that it sends to Redis, from several goroutines.
 func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
 	if cfg.Redis.Configured() {
-		return openRedis(cfg, timeout, logger, count)
+		c, err := newConnection(cfg)
+		if err != nil {
+			return nil, err
+		}
+		return openRedis(cfg, c, timeout, logger, count)
 	}
 	if path, ok := cfg.Store.File(); ok {
 		return openFile(cfg.Namespace, path, sqlitelease.WithTimeout(timeout))
@@ -65,10 +72,48 @@ func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count 
 
 // Ask opens the configured store for a command: as Open does, but it makes no file.
 func Ask(cfg *config.Config) (*Store, error) {
-	if path, ok := cfg.Store.File(); ok && !cfg.Redis.Configured() {
+	logger, count := slog.New(slog.DiscardHandler), func(int) {}
+	if cfg.Redis.Configured() {
+		c, err := newConnection(cfg)
+		if err != nil {
+			return nil, err
+		}
+		c.failFast()
+		return openRedis(cfg, c, CommandTimeout, logger, count)
+	}
+	if path, ok := cfg.Store.File(); ok {
 		return openFile(cfg.Namespace, path, sqlitelease.WithTimeout(CommandTimeout), sqlitelease.WithExistingFile())
 	}
-	return Open(cfg, CommandTimeout, slog.New(slog.DiscardHandler), func(int) {})
+	return Open(cfg, CommandTimeout, logger, count)
+}
+
+// Exists reports whether anything has run in the namespace, and makes nothing for that.
+func (s *Store) Exists(ctx context.Context) (bool, error) {
+	if e, ok := s.Checker.(interface {
+		Exists(ctx context.Context) (bool, error)
+	}); ok {
+		return e.Exists(ctx)
+	}
+	if s.Streams != nil {
+		return remembers(ctx, s.Streams, "solotick:{"+s.namespace+"}") // as package redislease says
+	}
+	found, faults := make([]bool, len(s.Nodes)), make([]error, len(s.Nodes))
+	var asked sync.WaitGroup
+	for i, node := range s.Nodes {
+		asked.Go(func() { found[i], faults[i] = remembers(ctx, node, "solotick:{"+s.namespace+"}:node") })
+	}
+	asked.Wait()
+	// Without a majority the calls that follow say so.
+	return slices.Contains(found, true) || errors.Join(faults...) != nil, nil
+}
+
+// remembers reports whether a server of Redis has the key of a namespace, whatever it is.
+func remembers(ctx context.Context, client redis.UniversalClient, key string) (bool, error) {
+	n, err := client.HLen(ctx, key).Result()
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return true, nil
+	}
+	return n > 0, err
 }
 
 func openFile(namespace, path string, opts ...sqlitelease.Option) (*Store, error) {
@@ -82,11 +127,7 @@ func openFile(namespace, path string, opts ...sqlitelease.Option) (*Store, error
 // InMemory reports whether the store is in the memory of this process.
 func (s *Store) InMemory() bool { return s.Connection == nil && s.Checker == nil }
 
-func openRedis(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
-	c, err := newConnection(cfg)
-	if err != nil {
-		return nil, err
-	}
+func openRedis(cfg *config.Config, c *Connection, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
 	c.setTimeouts(timeout) // a TLS handshake obeys this timeout, but no context
 	redis.SetLogger(redisLog{logger})
 	if c.Quorum != nil {
@@ -106,12 +147,12 @@ func openRedis(cfg *config.Config, timeout time.Duration, logger *slog.Logger, c
 		return nil, errors.Join(err, client.Close())
 	}
 	addCounter(client, count)
-	return &Store{Store: s, Closer: closers{s, client}, redis: cfg.Redis, url: cfg.Store.URL.Reveal() != "", Addr: c.String(), Connection: c, Streams: client}, nil
+	return &Store{Store: s, Closer: closers{s, client}, redis: cfg.Redis, namespace: cfg.Namespace, url: cfg.Store.URL.Reveal() != "", Addr: c.String(), Connection: c, Streams: client}, nil
 }
 
 // openQuorum opens a store on independent servers.
 func openQuorum(cfg *config.Config, c *Connection, timeout time.Duration, count func(n int)) (*Store, error) {
-	made := &Store{redis: cfg.Redis, url: cfg.Store.URL.Reveal() != "", Addr: c.String(), Connection: c}
+	made := &Store{redis: cfg.Redis, namespace: cfg.Namespace, url: cfg.Store.URL.Reveal() != "", Addr: c.String(), Connection: c}
 	var nodes []quorum.Node
 	var opened closers
 	for _, o := range c.Quorum {

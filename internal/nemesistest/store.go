@@ -1,0 +1,98 @@
+package nemesistest
+
+import (
+	"context"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+// store is a replica's lease.Store: a session over its link, and the members, sets and messages of
+// the fleet by the same link.
+type store struct {
+	*driver.Session
+	link   *link
+	shared *memlease.Store
+}
+
+func newStore(l *link, shared *memlease.Store) (*store, error) {
+	session, err := driver.NewSession(l, protocol.DefaultNamespace)
+	return &store{session, l, shared}, err
+}
+
+// call asks the shared store through the link.
+func call[T any](ctx context.Context, l *link, do func(ctx context.Context) (T, error)) (answer T, err error) {
+	var got T
+	var fault error
+	if err := l.through(ctx, func() { got, fault = do(context.Background()) }); err != nil {
+		return answer, err
+	}
+	return got, fault
+}
+
+// SendHeartbeat implements [protocol.Membership].
+func (s *store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	_, err := call(ctx, s.link, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.shared.SendHeartbeat(ctx, holder, info, life)
+	})
+	return err
+}
+
+// Members implements [protocol.Membership].
+func (s *store) Members(ctx context.Context) ([]protocol.Member, error) {
+	return call(ctx, s.link, s.shared.Members)
+}
+
+// FormerMembers implements [protocol.MemberHistory].
+func (s *store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+	return call(ctx, s.link, s.shared.FormerMembers)
+}
+
+// MembersBut implements [protocol.KnownMembers].
+func (s *store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+	return call(ctx, s.link, func(ctx context.Context) ([]protocol.Member, error) { return s.shared.MembersBut(ctx, known) })
+}
+
+// Heartbeat implements [protocol.Heartbeater].
+func (s *store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
+	return call(ctx, s.link, func(ctx context.Context) (protocol.Pulse, error) { return s.shared.Heartbeat(ctx, h) })
+}
+
+// PutSet implements [protocol.Sets].
+func (s *store) PutSet(ctx context.Context, content []byte, life time.Duration) error {
+	_, err := call(ctx, s.link, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.shared.PutSet(ctx, content, life)
+	})
+	return err
+}
+
+// KeepSets implements [protocol.Sets].
+func (s *store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
+	return call(ctx, s.link, func(ctx context.Context) ([]bool, error) { return s.shared.KeepSets(ctx, digests, life) })
+}
+
+// GetSets implements [protocol.Sets].
+func (s *store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
+	return call(ctx, s.link, func(ctx context.Context) ([][]byte, error) { return s.shared.GetSets(ctx, digests) })
+}
+
+// Publish implements [protocol.Publisher].
+func (s *store) Publish(ctx context.Context, message []byte) error {
+	_, err := call(ctx, s.link, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.shared.Publish(ctx, message)
+	})
+	return err
+}
+
+// Subscribe implements [protocol.Publisher].
+func (s *store) Subscribe(ctx context.Context, receive func(message []byte)) error {
+	return s.link.listen(ctx, func(ctx context.Context, through func() bool) error {
+		return s.shared.Subscribe(ctx, func(message []byte) {
+			if through() {
+				receive(message)
+			}
+		})
+	})
+}

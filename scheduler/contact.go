@@ -1,0 +1,122 @@
+package scheduler
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/solotick/solotick/internal/contact"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
+)
+
+const (
+	// leastGap and mostGap bound the gap that ends the contact with the store, which is a third of
+	// the TTL: a holder that could not renew for so long has as much time again to do it.
+	leastGap, mostGap = 300 * time.Millisecond, 3500 * time.Millisecond
+	// mostSilent is for how long a replica that has lost its notifications waits for them before it
+	// relies on other answers. The permission to subscribe may be gone for good.
+	mostSilent = time.Minute
+)
+
+// storeContact is a replica's contact with the store: see ContactSince of [protocol.Claim].
+type storeContact struct {
+	*contact.Contact
+	watched atomic.Int64 // until when leases of others run that this replica may take over, in Unix ms of fleet time
+	silent  atomic.Int64 // the instant at which notifications ceased to arrive; 0 while they do, or never did
+}
+
+func newContact(ttl time.Duration) *storeContact {
+	return &storeContact{Contact: contact.New(min(max(ttl/3, leastGap), mostGap))}
+}
+
+// listening ends the contact when notifications cease to arrive or arrive again. In between, one
+// server of several may be out of reach though others answer.
+func (c *storeContact) listening(is bool) {
+	switch {
+	case !is:
+		c.silent.Store(int64(steady.Now()))
+	case c.silent.Swap(0) == 0:
+		return // for the first time
+	}
+	c.End()
+}
+
+// watch notes that this replica may take over a lease that runs out then, in Unix ms of fleet time.
+func (c *storeContact) watch(at int64) {
+	for {
+		until := c.watched.Load()
+		if until >= at || c.watched.CompareAndSwap(until, at) {
+			return
+		}
+	}
+}
+
+// contactEvery is how often the store has to answer for contact to last. While no lease of another
+// is known, it need not: contact that begins with a lease is old enough when that runs out.
+func (s *Scheduler) contactEvery() time.Duration {
+	if s.contact.watched.Load()+mostGap.Milliseconds() < s.clock.ms() { // a look may be repeated soon
+		return idleEvery
+	}
+	return max(s.contact.Gap()/2, probeEvery)
+}
+
+// since returns since when there is contact, and whether there is any now.
+func (c *storeContact) since(now steady.Instant) (since steady.Instant, ok bool) {
+	silent := steady.Instant(c.silent.Load())
+	since, ok = c.Since(now)
+	return since, ok && (silent == 0 || silent.Until(now) > mostSilent)
+}
+
+// settling reports whether a call of the store failed a moment ago: what ended meanwhile may not be
+// settled yet.
+func (s *Scheduler) settling() bool {
+	failed := s.health.failedLast()
+	return !failed.IsZero() && (!s.health.isUp() || time.Since(failed) < protocol.ReturnGrace(s.ttl))
+}
+
+// contactLocked returns since when the store has answered for the job.
+func (c *contender) contactLocked(now steady.Instant) (since steady.Instant, ok bool) {
+	since, ok = c.s.contact.since(now)
+	if c.contact != 0 {
+		since = max(since, c.contact)
+	}
+	if ok && c.s.reach != nil {
+		var of steady.Instant
+		of, ok = c.s.reach.ReachedSince(c.name, c.s.contact.Gap())
+		if of != 0 {
+			since = max(since, of)
+		}
+	}
+	return since, ok && !c.silentLocked(now)
+}
+
+// silentLocked reports whether the job's requests have failed for so long that those of a holder may
+// have failed, too. Of a store of several servers others may answer meanwhile.
+func (c *contender) silentLocked(now steady.Instant) bool {
+	return c.failing != 0 && c.failing.Until(now) > c.s.contact.Gap()
+}
+
+// boundTakeoverLocked sets what a claim that is sent now may treat as ended.
+func (c *contender) boundTakeoverLocked(claim *protocol.Claim) {
+	now := steady.Now()
+	since, ok := c.contactLocked(now)
+	if claim.TakeoverUntil = c.s.takeoverUntil(); !ok {
+		claim.TakeoverUntil = never
+	}
+	claim.ContactSince = c.s.clock.now().Add(-since.Until(now))
+}
+
+// takeoverInLocked is how long a claim has to wait until it may take something over whose holder was
+// out of reach, as this replica may have been. may reports that it may take over some things now.
+func (c *contender) takeoverInLocked() (wait time.Duration, may bool) {
+	now := steady.Now()
+	since, ok := c.contactLocked(now)
+	quiet := c.s.quietFor()
+	if !ok {
+		return max(probeEvery, quiet), false
+	}
+	return max(now.Until(since.Add(protocol.ReturnGrace(c.s.ttl))), quiet, lateRetry*time.Millisecond), quiet == 0
+}
+
+// never is a time that has long passed by every store's clock.
+var never = time.UnixMilli(1)

@@ -1,0 +1,57 @@
+package scheduler
+
+import (
+	"slices"
+	"strings"
+)
+
+// passed holds which replicas have reported to have no room for a tick that is due: nobody waits
+// for those. Like every report it is a hint. One that is lost costs the wait for that replica.
+type passed struct {
+	tick int64
+	by   []string
+	told bool // this replica has reported so itself
+}
+
+// passLocked reports at once that this replica has no room for a tick that it claims before others.
+func (c *contender) passLocked(tick int64) {
+	if c.passed.tick != tick {
+		c.passed = passed{tick: tick}
+	}
+	p := c.placeLocked()
+	if c.passed.told || p.rank+1 >= p.among || c.spec.Weight > c.s.capacity.max {
+		return // nobody waits for it
+	}
+	c.passed.told = true
+	c.s.report(report{kind: progressFull, job: c.name, tick: tick})
+}
+
+// passedLocked takes in that a replica has no room for a tick, and returns when to claim it: 0 for
+// when it was to be claimed anyway.
+func (c *contender) passedLocked(tick int64, by string, now int64) int64 {
+	if c.passed.tick != tick {
+		c.passed = passed{tick: tick}
+	}
+	if slices.Contains(c.passed.by, by) {
+		return 0
+	}
+	c.passed.by = append(c.passed.by, strings.Clone(by))
+	switch l := c.open.of(tick); {
+	case l != nil:
+		l.at = min(l.at, now+c.placeForLocked(tick).takeover())
+		return l.at
+	case tick == c.upcomingLocked():
+		return max(c.claimAtLocked(), 1)
+	}
+	return 0
+}
+
+// placeForLocked returns where this replica stands in the order of those that may have room for a
+// tick.
+func (c *contender) placeForLocked(tick int64) place {
+	p := c.placeLocked()
+	if p.rank == 0 || c.passed.tick != tick {
+		return p
+	}
+	return c.ranking.of(c.name, c.job.Revision(), c.spec.Weight, c.passed.by...)
+}
