@@ -80,7 +80,7 @@ func TestWorkerExportsTheSpanOfATakeover(t *testing.T) {
 	server, spans, dir := redistest.Start(t), newReceiver(t), t.TempDir()
 	command := fmt.Sprintf(`if [ ! -e %[1]s/1 ]; then echo $TRACEPARENT >%[1]s/part; mv %[1]s/part %[1]s/1; exec sleep 600; fi; `+
 		`[ $SOLOTICK_ATTEMPT != 2 ] || echo $TRACEPARENT >%[1]s/2`, dir)
-	config := fmt.Sprintf("redis: {url: %q}\nlease: {ttl: 1s}\njobs: [{name: report, schedule: '@every 1s', exec: {command: [sh, -c, %q]}}]\n", server.URL(), command)
+	config := fmt.Sprintf("redis: {url: %q}\nlease: {ttl: 3s}\njobs: [{name: report, schedule: '@every 1s', exec: {command: [sh, -c, %q]}}]\n", server.URL(), command)
 	path := filetest.Config(t, config)
 	run := func(replica string) *process {
 		cmd := exec.Command(program(t), "run", "--config", path, "--log-format", "json", "--http", "127.0.0.1:0", "--replica", replica)
