@@ -20,7 +20,7 @@ type reply struct {
 // ask claims once for t, and returns when the store answers or t is given up. The claim does not
 // end with t: what was sent may still be carried out, so it is withdrawn once it is answered. A
 // withdrawal that overtook it would find nothing. ok is false when t was given up.
-func (s *Locks) ask(t attempt) (a protocol.LockAnswer, err error, ok bool) { //nolint:revive,staticcheck // err is the store's, ok the caller's
+func (s *Locks) ask(t attempt) (a protocol.LockAnswer, err error, ok bool) { //nolint:revive // err is the store's, ok the caller's
 	if err := context.Cause(t.ctx); err != nil && !t.claim.Pending { // nothing was sent
 		return protocol.LockAnswer{}, err, false
 	}

@@ -60,11 +60,12 @@ func (s *Scheduler) contactEvery() time.Duration {
 	return max(s.contact.Gap()/2, probeEvery)
 }
 
-// since returns since when there is contact, and whether there is any now.
-func (c *storeContact) since(now steady.Instant) (since steady.Instant, ok bool) {
+// lasts returns since when there is contact, until when it lasts if nothing else is answered, and
+// whether there is any now.
+func (c *storeContact) lasts(now steady.Instant) (since, until steady.Instant, ok bool) {
 	silent := steady.Instant(c.silent.Load())
-	since, ok = c.Since(now)
-	return since, ok && (silent == 0 || silent.Until(now) > mostSilent)
+	since, until, ok = c.Since(now)
+	return since, until, ok && (silent == 0 || silent.Until(now) > mostSilent)
 }
 
 // settling reports whether a call of the store failed a moment ago: what ended meanwhile may not be
@@ -74,20 +75,20 @@ func (s *Scheduler) settling() bool {
 	return !failed.IsZero() && (!s.health.isUp() || time.Since(failed) < protocol.ReturnGrace(s.ttl))
 }
 
-// contactLocked returns since when the store has answered for the job.
-func (c *contender) contactLocked(now steady.Instant) (since steady.Instant, ok bool) {
-	since, ok = c.s.contact.since(now)
+// contactLocked returns the contact with the store as far as it keeps the job.
+func (c *contender) contactLocked(now steady.Instant) (since, until steady.Instant, ok bool) {
+	since, until, ok = c.s.contact.lasts(now)
 	if c.contact != 0 {
 		since = max(since, c.contact)
 	}
 	if ok && c.s.reach != nil {
-		var of steady.Instant
-		of, ok = c.s.reach.ReachedSince(c.name, c.s.contact.Gap())
-		if of != 0 {
-			since = max(since, of)
+		var begun, ends steady.Instant
+		begun, ends, ok = c.s.reach.ReachedSince(c.name, c.s.contact.Gap())
+		if begun != 0 {
+			since, until = max(since, begun), min(until, ends)
 		}
 	}
-	return since, ok && !c.silentLocked(now)
+	return since, until, ok && !c.silentLocked(now)
 }
 
 // silentLocked reports whether the job's requests have failed for so long that those of a holder may
@@ -96,21 +97,30 @@ func (c *contender) silentLocked(now steady.Instant) bool {
 	return c.failing != 0 && c.failing.Until(now) > c.s.contact.Gap()
 }
 
-// boundTakeoverLocked sets what a claim that is sent now may treat as ended.
+// boundTakeoverLocked sets what a claim that is sent now may treat as ended. It takes nothing over
+// where it reaches the store after the contact that it names: the store may have been away on its
+// way, and the holder as well.
 func (c *contender) boundTakeoverLocked(claim *protocol.Claim) {
-	now := steady.Now()
-	since, ok := c.contactLocked(now)
-	if claim.TakeoverUntil = c.s.takeoverUntil(); !ok {
-		claim.TakeoverUntil = never
+	now, fleet := steady.Now(), c.s.clock.now()
+	since, until, ok := c.contactLocked(now)
+	claim.TakeoverUntil, claim.ContactSince = never, fleet.Add(-since.Until(now))
+	if ok {
+		claim.TakeoverUntil = earlier(c.s.takeoverUntil(), fleet.Add(now.Until(until)))
 	}
-	claim.ContactSince = c.s.clock.now().Add(-since.Until(now))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // takeoverInLocked is how long a claim has to wait until it may take something over whose holder was
 // out of reach, as this replica may have been. may reports that it may take over some things now.
 func (c *contender) takeoverInLocked() (wait time.Duration, may bool) {
 	now := steady.Now()
-	since, ok := c.contactLocked(now)
+	since, _, ok := c.contactLocked(now)
 	quiet := c.s.quietFor()
 	if !ok {
 		return max(probeEvery, quiet), false

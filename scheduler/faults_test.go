@@ -48,8 +48,10 @@ type link struct {
 	}
 	calls sync.WaitGroup // those under way whose caller may have given up
 
-	mu    sync.Mutex
-	fault func(call) fault
+	mu       sync.Mutex
+	fault    func(call) fault
+	answered time.Time                                  // when the newest of the answered calls was made
+	claims   func(c protocol.Claim, answered time.Time) // see onClaim
 }
 
 // call holds the values that a fault can depend on.
@@ -63,6 +65,13 @@ func (l *link) set(f func(call) fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault = f
+}
+
+// onClaim calls f with each claim from now on, and when the newest of the answered calls was made.
+func (l *link) onClaim(f func(c protocol.Claim, answered time.Time)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.claims = f
 }
 
 func (l *link) heal() { l.set(nil) }
@@ -123,8 +132,12 @@ func through[T any](ctx context.Context, l *link, c call, apply func(context.Con
 			return none, context.Cause(ctx)
 		}
 	default:
+		began := time.Now()
 		value, err := apply(ctx)
 		if !f.lost {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.answered = began
 			return value, err
 		}
 	}
@@ -132,6 +145,11 @@ func through[T any](ctx context.Context, l *link, c call, apply func(context.Con
 }
 
 func (l *link) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
+	l.mu.Lock()
+	if l.claims != nil {
+		l.claims(c, l.answered)
+	}
+	l.mu.Unlock()
 	return through(ctx, l, call{verbClaim, c.Tick}, func(ctx context.Context) (protocol.Answer, error) { return l.store.Claim(ctx, c) })
 }
 

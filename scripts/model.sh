@@ -151,6 +151,7 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	holds step-back step "1 12" -DBACK
 	holds step-frozen step "1" -DSTEPS=3 -DTTL=2 -DFROZEN
 	holds repair repair "13 14" -DACCEPTS
+	holds outage outage "15"
 	holds queue queue "10"
 	holds queue-in-order queue "11"
 
@@ -180,6 +181,11 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	fails broken-repair-trust repair "13" -DBROKEN_REPAIR_TRUSTS_AT_ONCE
 	fails broken-repair-watermark repair "13" -DACCEPTS -DBROKEN_REPAIR_WATERMARK_ANYWHERE
 	fails broken-repair-exceptions repair "14" -DACCEPTS -DBROKEN_REPAIR_NO_EXCEPTIONS
+	fails broken-outage outage "15" -DBROKEN_OUTAGE
+	fails broken-outage-late outage "15" -DBROKEN_OUTAGE_LATE
+	fails broken-outage-sent outage "15" -DBROKEN_OUTAGE_SENT
+	fails broken-outage-gaps outage "15" -DBROKEN_OUTAGE_GAPS
+	fails broken-outage-grace outage "15" -DGRACE=RETURN-1
 	fails broken-poll queue "10" -DBROKEN_NO_POLL
 	fails broken-waiters queue "10" -DBROKEN_WAITERS_NEVER_EXPIRE
 	fails broken-queue queue "11" -DBROKEN_NOBODY_IS_BEHIND
@@ -200,6 +206,8 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	fails limit-alone lease "9" $calm $live -DLOSSES=1 -DSINCE -DALONE
 	fails limit-step-third step "1" -DSTEPS=1 -DSTEP=SMALL -DMARGIN=0
 	fails limit-step-unseen step "1" -DBACK -DUNSEEN
+	fails limit-outage-flaps outage "15" -DFLAPS
+	fails limit-outage-cut outage "15" -DCUT
 	fails limit-repair-many repair "14" -DACCEPTS -DREMEMBERED=1
 	fails limit-queue-late queue "10" -DLIMIT_ALWAYS_LATE
 }

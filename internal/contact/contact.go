@@ -13,11 +13,11 @@ import (
 type Contact struct {
 	gap time.Duration
 
-	mu       sync.Mutex
-	since    steady.Instant
-	last     steady.Instant // when the newest of the answered requests was sent
-	ok       bool           // and nothing has ended it since
-	contacts int            // how many there were
+	mu    sync.Mutex
+	since steady.Instant
+	last  steady.Instant // when the newest of the answered requests was sent
+	ok    bool           // and nothing has ended it since
+	begun bool           // there was one
 }
 
 // New returns a contact that ends when answers are further apart than gap.
@@ -41,11 +41,10 @@ func (c *Contact) Limit(d time.Duration) {
 func (c *Contact) Answered(sent, now steady.Instant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.contacts == 0 {
-		c.last = sent
+	if !c.begun {
+		c.begun, c.last = true, sent
 	}
 	if !c.ok || c.last.Until(now) > c.gap {
-		c.contacts++
 		c.since, c.ok = now, true
 	}
 	c.last = max(c.last, sent)
@@ -58,16 +57,11 @@ func (c *Contact) End() {
 	c.ok = false
 }
 
-// Since returns since when there is contact, and whether there is any now.
-func (c *Contact) Since(now steady.Instant) (since steady.Instant, ok bool) {
+// Since returns since when there is contact, until when it lasts if nothing else is answered, and
+// whether there is any now.
+func (c *Contact) Since(now steady.Instant) (since, until steady.Instant, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.since, c.ok && c.last.Until(now) <= c.gap
-}
-
-// Again reports whether a contact ended before.
-func (c *Contact) Again() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.contacts > 1
+	until = c.last.Add(c.gap)
+	return c.since, until, c.ok && now <= until
 }

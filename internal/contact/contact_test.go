@@ -17,13 +17,14 @@ func TestContactLastsWhileAnswersFollowEachOther(t *testing.T) {
 	c := contact.New(3 * s)
 	is := func(now, want time.Duration) {
 		t.Helper()
-		since, ok := c.Since(at(now))
+		since, until, ok := c.Since(at(now))
 		require.True(t, ok)
+		require.LessOrEqual(t, at(now), until)
 		require.Equal(t, at(want), since)
 	}
 	isNot := func(now time.Duration) {
 		t.Helper()
-		_, ok := c.Since(at(now))
+		_, _, ok := c.Since(at(now))
 		require.False(t, ok)
 	}
 
@@ -32,7 +33,9 @@ func TestContactLastsWhileAnswersFollowEachOther(t *testing.T) {
 	is(12*s, 11*s)
 	is(13*s, 11*s)
 	isNot(13*s + 1)
-	require.False(t, c.Again())
+
+	_, until, _ := c.Since(at(12 * s))
+	require.Equal(t, at(13*s), until, "it counts from when the answered request was sent")
 
 	c.Answered(at(12*s), at(13*s))
 	c.Answered(at(14*s), at(14*s))
@@ -40,7 +43,6 @@ func TestContactLastsWhileAnswersFollowEachOther(t *testing.T) {
 
 	c.Answered(at(16*s), at(17*s+1))
 	is(18*s, 17*s+1)
-	require.True(t, c.Again())
 
 	c.Answered(at(18*s), at(18*s))
 	c.Answered(at(19*s), at(21*s+1))

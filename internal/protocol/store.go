@@ -75,8 +75,9 @@ type Watcher interface {
 // Reacher is a [Store] of several servers, of which some may be away while others answer.
 type Reacher interface {
 	// ReachedSince returns since when the server that keeps the record of name has answered this
-	// process with no gap above gap, and whether it does so now.
-	ReachedSince(name string, gap time.Duration) (since steady.Instant, ok bool)
+	// process with no gap above gap, until when that lasts without another answer, and whether it
+	// does so now.
+	ReachedSince(name string, gap time.Duration) (since, until steady.Instant, ok bool)
 }
 
 // PauseChanged is passed by a [Watcher] in place of a tick when a name was paused or resumed.

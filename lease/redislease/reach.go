@@ -23,16 +23,16 @@ func answered(cmd *redis.Cmd) bool {
 }
 
 // ReachedSince implements [protocol.Reacher]. A store that is no Cluster answers as a whole.
-func (s *Store) ReachedSince(name string, gap time.Duration) (since steady.Instant, ok bool) {
+func (s *Store) ReachedSince(name string, gap time.Duration) (since, until steady.Instant, ok bool) {
 	if s.router.cluster == nil {
-		return 0, true
+		return 0, 0, true
 	}
 	if !s.router.found.Load() {
-		return 0, false
+		return 0, 0, false
 	}
 	node, err := s.router.cluster.MasterForKey(context.Background(), Key(s.namespace, name))
 	if err != nil {
-		return 0, false
+		return 0, 0, false
 	}
 	p := s.router.pipeTo(node)
 	p.contact.Limit(gap)

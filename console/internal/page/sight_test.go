@@ -31,7 +31,7 @@ func TestPageOfAJobHasOneZone(t *testing.T) {
 		seen := map[string]int{}
 		for _, found := range regexp.MustCompile(`<time datetime="([^"]*)"[^>]*>(?:[^<]* )?(\d\d:\d\d)`).FindAllStringSubmatch(html, -1) {
 			instant, err := time.Parse(time.RFC3339, found[1])
-			assert.NoError(t, err)
+			require.NoError(t, err)
 			assert.Equal(t, instant.In(location(want)).Format("15:04"), found[2])
 			seen[found[1]]++
 		}

@@ -114,7 +114,7 @@ func (f scrapeForm) request() *http.Request {
 
 // formOf returns the form that a client asks for.
 func formOf(h http.Header) (f scrapeForm) {
-	f.protobuf = expfmt.Negotiate(h).FormatType() == expfmt.TypeProtoDelim
+	f.protobuf = expfmt.NegotiateAccept(h, expfmt.DefaultAcceptedFormats()...).FormatType() == expfmt.TypeProtoDelim
 	for item := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
 		name, parameters, err := mime.ParseMediaType(item)
 		quality, given := parameters["q"]
