@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
