@@ -133,7 +133,8 @@ const MaxWaiterTTL = time.Hour
 type Order int
 
 const (
-	// OrderAny grants any claim that comes while there are permits, before the waiters.
+	// OrderAny grants any claim that comes while there are permits, before those that wait in any
+	// order, and after those that wait in another.
 	OrderAny Order = iota
 	// OrderArrival lets the waiters that came before go first.
 	OrderArrival

@@ -57,10 +57,13 @@ func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, w
 	if waits {
 		place = ticket.Place
 	}
+	if c.Order == protocol.OrderAny {
+		place.Arrival = 0 // it passes those of its rank
+	}
 	first := l.first(at)
 	dropped := len(l.Queue) < before
 	ahead, blocked := 0, false
-	if c.Order == protocol.OrderAny || first != nil && !first.before(place) {
+	if first != nil && !first.before(place) {
 		first = nil
 	}
 	if first != nil {

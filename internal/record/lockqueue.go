@@ -81,11 +81,18 @@ func notify(woken []string, request string) []string {
 	return append(woken, request)
 }
 
+// anyRank is the rank of those who wait in any order: they come after all others.
+const anyRank = protocol.MaxPermits
+
 // place is where a claim that comes now would wait.
 func (l *Lock) place(c protocol.LockClaim, me string) Place {
 	p := Place{Arrival: l.Arrived + 1, ID: me}
-	if c.Order == protocol.OrderLargest {
+	switch c.Order {
+	case protocol.OrderArrival:
+	case protocol.OrderLargest:
 		p.Rank = int64(protocol.MaxPermits - c.Permits)
+	case protocol.OrderAny:
+		p.Rank = anyRank
 	}
 	return p
 }

@@ -167,6 +167,7 @@ var cases = []struct {
 	{"ArrivalGoesByTheLine", arrivalGoesByTheLine},
 	{"LargestGoesFirst", largestGoesFirst},
 	{"AnyLetsNobodyGoFirst", anyLetsNobodyGoFirst},
+	{"AnyLetsOthersGoFirst", anyLetsOthersGoFirst},
 	{"WhoeverHasTheTurnNeedNotAskFirst", whoeverHasTheTurnNeedNotAskFirst},
 	{"DeadTicketDelaysNobodyLongerThanItsLife", deadTicketDelaysNobodyLongerThanItsLife},
 	{"ClaimAgainKeepsTheTicket", claimAgainKeepsTheTicket},

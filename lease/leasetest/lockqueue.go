@@ -78,6 +78,29 @@ func anyLetsNobodyGoFirst(f *fixture) {
 	f.grantedNow(b)
 }
 
+func anyLetsOthersGoFirst(f *fixture) {
+	for _, ordered := range []lockChange{arrival, largest} {
+		f.again()
+		g := f.lock("a", mutex)
+		b, c := f.queue("b", mutex, waits), f.queue("c", mutex, ordered)
+		f.ok("Release", f.releaseLock(g))
+		f.askLock(protocol.Queued, b) // though it came before
+		f.askLock(protocol.Held, f.ofLock("d", mutex))
+		f.ok("Release", f.releaseLock(f.grantedNow(c)))
+		f.ok("Release", f.releaseLock(f.lock("d", mutex)))
+		f.grantedNow(b)
+	}
+
+	// They get what is left.
+	f.again()
+	g := f.lock("a", permits(3, 3))
+	b := f.queue("b", permits(2, 3), arrival)
+	f.ok("Release", f.releaseLock(g))
+	f.askLock(protocol.Held, f.ofLock("c", permits(2, 3)))
+	f.lock("c", permits(1, 3))
+	f.grantedNow(b)
+}
+
 func whoeverHasTheTurnNeedNotAskFirst(f *fixture) {
 	g := f.lock("a", write)
 	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
@@ -164,13 +187,20 @@ func remainingSaysWhenToAskAgain(f *fixture) {
 	a = f.askLock(protocol.Queued, f.ofLock("c", mutex, arrival))
 	f.between("left of the ticket", a.Remaining, 1, kept(long/2))
 	f.equal("token", a.Token, g.Token)
-	a = f.askLock(protocol.Held, f.ofLock("d", mutex)) // it ignores the queue
-	f.between("left of the lease", a.Remaining, long/2+1, kept(long))
+	a = f.askLock(protocol.Held, f.ofLock("d", mutex)) // in any order, after all others
+	f.between("left of the ticket", a.Remaining, 1, kept(long/2))
 	f.ok("Release", f.releaseLock(g))
 	a = f.askLock(protocol.Held, f.ofLock("d", mutex, turn(protocol.OrderArrival)))
 	f.equal("holder", a.Holder, "b")
 	f.equal("token", a.Token, int64(0))
 	f.between("left of the ticket", a.Remaining, 1, kept(long/2))
+
+	// Who waits in any order is in nobody's way.
+	f.again()
+	f.lock("a", mutex)
+	f.askLock(protocol.Queued, f.ofLock("b", mutex, ticket(long/2)))
+	a = f.askLock(protocol.Held, f.ofLock("c", mutex))
+	f.between("left of the lease", a.Remaining, long/2+1, kept(long))
 
 	// Of several leases it is the first to end.
 	f.again()

@@ -25,18 +25,21 @@ end
 local ticket = l.ticket and node(l, TICKET, l.ticket)
 local waits = ticket and ticket.ends > now
 local head, dropped = first(l, now)
-local mine = waits and ticket or {rank = turn == 2 and MAXPERMITS - permits or 0, n = int(l.arrived + 1)}
+-- Who waits in any order comes after those who wait in another, and may pass those who do as well.
+local rank = turn == 0 and MAXPERMITS or turn == 2 and MAXPERMITS - permits or 0
+local mine = waits and ticket or {rank = rank, n = int(l.arrived + 1)}
+local place = turn == 0 and {rank = mine.rank, n = '0'} or mine
 
 -- Those who come before take what they can; whoever of them cannot is waited for.
 local ahead, blocked = 0, false
-if turn ~= 0 and head and before(head, mine) then
+if head and before(head, place) then
   local used = l.used
   for _, x in ipairs(between(l, -1, now)) do
     used = used - x.permits
   end
   local reached = false
   each(l, function(t)
-    if not before(t, mine) then
+    if not before(t, place) then
       reached = true
       return true
     end
