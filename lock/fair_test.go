@@ -85,6 +85,25 @@ func TestDeadWaiterDelaysTheQueueByItsTTL(t *testing.T) {
 	})
 }
 
+func TestDeadWaiterDelaysTheQueueByAShorterTTL(t *testing.T) {
+	bubble(t, func(t *testing.T, store *memlease.Store) {
+		p, dead, q := start(t, store, "p"), start(t, store, "dead"), start(t, store, "q")
+		short := []lock.Option{lock.WithFairness(), lock.WithTTL(1500 * time.Millisecond)}
+		h := acquire(t, p.Mutex("stock", short...))
+		ctx, die := context.WithCancel(t.Context())
+		defer die()
+		first := begin(ctx, dead.Mutex("stock", short...))
+		first.waits(t)
+		second := begin(t.Context(), q.Mutex("stock", short...))
+		second.waits(t)
+		dead.link.cut(hangs)
+		release(t, h)
+		released := time.Now()
+		release(t, second.granted(t))
+		require.Less(t, time.Since(released), 1500*time.Millisecond+25*time.Millisecond)
+	})
+}
+
 // Without fairness a waiter waits for a dead one only until its own next claim.
 func TestDeadWaiterDelaysOthersByThirdOfTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -194,16 +195,21 @@ type settings struct {
 const (
 	defaultTTL       = 15 * time.Second
 	defaultWaiterTTL = 3 * time.Second
+
+	unset = math.MinInt64 // of an option that has no constant default
 )
 
 func settingsOf(turn protocol.Order, opts []Option) settings {
-	o := settings{ttl: defaultTTL, waiterTTL: defaultWaiterTTL, order: turn}
+	o := settings{ttl: defaultTTL, waiterTTL: unset, order: turn}
 	for i, opt := range opts {
 		if opt == nil {
 			o.fault = errors.Join(o.fault, fmt.Errorf("lock: options[%d]: nil must be an option", i))
 			continue
 		}
 		opt(&o)
+	}
+	if o.waiterTTL == unset { // a dead waiter should not delay others for longer than a dead holder
+		o.waiterTTL = min(defaultWaiterTTL, max(o.ttl, time.Second))
 	}
 	return o
 }
@@ -213,8 +219,8 @@ func settingsOf(turn protocol.Order, opts []Option) settings {
 func WithTTL(d time.Duration) Option { return func(o *settings) { o.ttl = d } }
 
 // WithWaiterTTL sets how long a position in the queue lasts without a new claim: how long a dead
-// waiter delays those behind it. A waiter claims three times as often. The default is 3 s; from 1
-// ms to 1 h.
+// waiter delays those behind it. A waiter claims three times as often. The default is the TTL, from
+// 1 s to 3 s. It may be from 1 ms to 1 h.
 func WithWaiterTTL(d time.Duration) Option { return func(o *settings) { o.waiterTTL = d } }
 
 // WithMaxHold limits how long the lock is held. After that it is lost, with the reason max_hold,
@@ -230,8 +236,8 @@ func WithWaitTimeout(d time.Duration) Option { return func(o *settings) { o.wait
 func WithFairness() Option { return withOrder(protocol.OrderArrival) }
 
 // WithAnyOrder grants the lock to the first claim while there are permits: waiters are notified,
-// but a newcomer may be faster. It is the default of all but a [ReadWrite], whose readers it
-// prefers.
+// but a newcomer may be faster. Those who wait in another order, such as a [Multi], go first. It is
+// the default of all but a [ReadWrite], whose readers it prefers.
 func WithAnyOrder() Option { return withOrder(protocol.OrderAny) }
 
 // WithWritersFirst grants the lock to writers before readers, and generally to those that claim

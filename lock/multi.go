@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,11 @@ import (
 // Multi is several locks of any kind and name that are held together or not at all. Callers need
 // not agree on an order. It is safe for concurrent use.
 //
-// Acquire waits until all locks are granted. The error is that of the lock that was not granted:
-// see [Lock].
+// Acquire takes the locks in the order of their names, so that callers never wait for each other in
+// a ring. It waits for each of them once, in the order of arrival, and keeps those before it
+// meanwhile. Who waits for one of them in any order lets it go first. So when holders die, it waits
+// for at most the TTL and a second for each name, and as long again for each caller in the order of
+// arrival that came before it.
 type Multi struct {
 	locks []Lock
 	index []int // of each lock that was given, in locks
@@ -116,7 +120,8 @@ func (l *Multi) TryAcquire(ctx context.Context) (*MultiHold, error) {
 		return nil, err
 	}
 	holds := make([]*Hold, len(l.locks))
-	if _, err := l.tryOthers(ctx, holds); err != nil {
+	if err := cmp.Or(l.tryOthers(ctx, holds)...); err != nil {
+		_ = releaseAll(ctx, holds)
 		return nil, err
 	}
 	return l.held(ctx, holds), nil
@@ -129,29 +134,25 @@ func (l *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
 		return nil, err
 	}
 	w := multiWait{Multi: l, ctx: ctx, began: time.Now(), limit: l.waitLimit()}
-	for first, tries := 0, 0; ; tries++ {
-		var holds []*Hold
-		var err error
-		if tries < freeTries {
-			holds, first, err = w.waitForOne(first)
-		} else {
-			holds, err = w.inOrder()
-			tries = -1 // one was lost: its maximum hold may be too short
+	for tries := 0; ; tries++ {
+		take := w.inOrder
+		if tries%2 == 1 {
+			take = w.longestFirst
 		}
+		holds, err := take()
 		switch {
 		case err != nil:
 			return nil, err
 		case holds != nil:
 			return l.held(ctx, holds), nil
 		}
-		// Callers that give way to each other must not do so in step.
-		sleep.For(ctx, sleep.Scatter(max(tries, 0), time.Millisecond, 64*time.Millisecond))
+		sleep.For(ctx, sleep.Scatter(tries, time.Millisecond, 64*time.Millisecond))
 	}
 }
 
-// tryOthers claims the locks that are not held yet. If one is not granted, it releases all, and
-// returns its index.
-func (l *Multi) tryOthers(ctx context.Context, holds []*Hold) (failed int, err error) {
+// tryOthers claims the locks that are not held yet, all at the same time, and returns the error of
+// each.
+func (l *Multi) tryOthers(ctx context.Context, holds []*Hold) []error {
 	errs := make([]error, len(l.locks))
 	var asking sync.WaitGroup
 	for i, m := range l.locks {
@@ -160,12 +161,7 @@ func (l *Multi) tryOthers(ctx context.Context, holds []*Hold) (failed int, err e
 		}
 	}
 	asking.Wait()
-	failed = slices.IndexFunc(errs, func(err error) bool { return err != nil })
-	if failed < 0 {
-		return 0, nil
-	}
-	_ = releaseAll(ctx, slices.DeleteFunc(slices.Clone(holds), func(h *Hold) bool { return h == nil }))
-	return failed, errs[failed]
+	return errs
 }
 
 func (l *Multi) held(ctx context.Context, holds []*Hold) *MultiHold {
@@ -199,11 +195,14 @@ func (c holdsContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// releaseAll releases holds; those that are nil were not granted.
 func releaseAll(ctx context.Context, holds []*Hold) error {
 	errs := make([]error, len(holds))
 	var giving sync.WaitGroup
 	for i, h := range holds {
-		giving.Go(func() { errs[i] = h.Release(ctx) })
+		if h != nil {
+			giving.Go(func() { errs[i] = h.Release(ctx) })
+		}
 	}
 	giving.Wait()
 	return errors.Join(errs...)

@@ -48,13 +48,14 @@ func TestSeveralLocksAreHeldAllOrNone(t *testing.T) {
 	})
 }
 
-// While it waits for one it holds none, so that it is in nobody's way.
-func TestWhoWaitsForSeveralHoldsNone(t *testing.T) {
+// While it waits for one it holds those before it, and is in nobody's way for those after it.
+func TestWhoWaitsForSeveralHoldsThoseBefore(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
-		locks := []lock.Lock{p.Mutex("a"), p.Mutex("b"), p.Mutex("c")}
-		for i := range locks {
-			in := acquire(t, q.Mutex(locks[i].Name()))
+		names := []string{"a", "b", "c"}
+		locks := []lock.Lock{p.Mutex("c"), p.Mutex("a"), p.Mutex("b")}
+		for i := range names {
+			in := acquire(t, q.Mutex(names[i]))
 			got := make(chan *lock.MultiHold)
 			began := time.Now()
 			go func() {
@@ -65,9 +66,12 @@ func TestWhoWaitsForSeveralHoldsNone(t *testing.T) {
 				got <- h
 			}()
 			time.Sleep(time.Minute)
-			for j := range locks {
-				if j != i {
-					requireFree(t, store, locks[j].Name())
+			for j := range names {
+				switch {
+				case j < i:
+					requireHeld(t, q.Mutex(names[j]))
+				case j > i:
+					requireFree(t, store, names[j])
 				}
 			}
 			release(t, in)

@@ -12,15 +12,13 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// freeTries is how often a [Multi] waits for a single lock before it takes all in order.
-const freeTries = 3
-
 // multiWait is one call of [Multi.Acquire].
 type multiWait struct {
 	*Multi
-	ctx   context.Context
-	began time.Time
-	limit time.Duration // 0 for none
+	ctx     context.Context
+	began   time.Time
+	limit   time.Duration // 0 for none
+	longest int           // the lock for which inOrder waited longest
 }
 
 // waitLimit returns the shortest wait timeout of the locks; 0 when none has one.
@@ -59,26 +57,8 @@ func (w *multiWait) limitError(name string, err error) error {
 	return err
 }
 
-// waitForOne waits for one lock while it holds none, and then tries the others. If one of them is
-// not granted, it returns no holds and the lock to wait for next.
-func (w *multiWait) waitForOne(first int) (holds []*Hold, next int, err error) {
-	h, err := w.acquire(first)
-	if err != nil {
-		return nil, first, err
-	}
-	holds = make([]*Hold, len(w.locks))
-	holds[first] = h
-	if next, err = w.tryOthers(w.ctx, holds); err == nil {
-		return holds, next, nil
-	}
-	if late := w.limitError(w.locks[next].Name(), err); late != err || errors.Is(err, protocol.ErrPermanent) { //nolint:errorlint // is it another?
-		return nil, next, late
-	}
-	return nil, next, nil
-}
-
-// inOrder takes the locks one after another, in the order of their names. It returns no holds when
-// one was lost meanwhile.
+// inOrder takes the locks one after another, in the order of their names, and keeps what it has
+// while it waits for the next. It returns no holds when one was lost meanwhile.
 func (w *multiWait) inOrder() ([]*Hold, error) {
 	order := make([]int, len(w.locks))
 	for i := range order {
@@ -86,20 +66,83 @@ func (w *multiWait) inOrder() ([]*Hold, error) {
 	}
 	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(w.locks[i].Name(), w.locks[j].Name()) })
 	holds := make([]*Hold, len(w.locks))
-	var taken []*Hold
-	for _, i := range order {
-		h, err := w.acquire(i)
+	var longest time.Duration
+	for n, i := range order {
+		began := time.Now()
+		err := w.take(i, holds)
+		if n == 0 && err == nil && len(order) > 1 { // mostly the others are free
+			err = w.takeFree(order[1:], holds)
+		}
 		if err != nil {
-			_ = releaseAll(w.ctx, taken)
+			_ = releaseAll(w.ctx, holds)
 			return nil, err
 		}
-		holds[i], taken = h, append(taken, h)
+		if waited := time.Since(began); waited > longest {
+			longest, w.longest = waited, i
+		}
 	}
-	if slices.ContainsFunc(taken, func(h *Hold) bool { return !h.Valid() }) {
-		_ = releaseAll(w.ctx, taken)
+	return w.ifValid(holds), nil
+}
+
+// take waits for a lock that is not held yet.
+func (w *multiWait) take(i int, holds []*Hold) (err error) {
+	if holds[i] == nil {
+		holds[i], err = w.acquire(i)
+	}
+	return err
+}
+
+// takeFree claims locks at the same time. It keeps those before the first that is not granted: who
+// waits for a lock must not hold any that comes after it. The error is one that waiting cannot
+// change.
+func (w *multiWait) takeFree(order []int, holds []*Hold) error {
+	errs := w.tryOthers(w.ctx, holds)
+	for _, err := range errs {
+		if errors.Is(err, protocol.ErrPermanent) {
+			return err
+		}
+	}
+	var after []*Hold
+	missing := false
+	for _, i := range order {
+		if missing {
+			after = append(after, holds[i])
+			holds[i] = nil
+		}
+		missing = missing || holds[i] == nil
+	}
+	_ = releaseAll(w.ctx, after)
+	return nil
+}
+
+// longestFirst waits for the lock that took longest while it holds none, and then claims the others
+// at once: the maximum hold of a lock that inOrder lost may be shorter than the wait for that one.
+// It returns no holds when one of the others is not granted.
+func (w *multiWait) longestFirst() ([]*Hold, error) {
+	holds := make([]*Hold, len(w.locks))
+	if err := w.take(w.longest, holds); err != nil {
+		return nil, err
+	}
+	for i, err := range w.tryOthers(w.ctx, holds) {
+		if err == nil {
+			continue
+		}
+		_ = releaseAll(w.ctx, holds)
+		if late := w.limitError(w.locks[i].Name(), err); late != err || errors.Is(err, protocol.ErrPermanent) { //nolint:errorlint // is it another?
+			return nil, late
+		}
 		return nil, nil
 	}
-	return holds, nil
+	return w.ifValid(holds), nil
+}
+
+// ifValid returns the holds if all are proved held. Otherwise it releases them.
+func (w *multiWait) ifValid(holds []*Hold) []*Hold {
+	if slices.ContainsFunc(holds, func(h *Hold) bool { return !h.Valid() }) {
+		_ = releaseAll(w.ctx, holds)
+		return nil
+	}
+	return holds
 }
 
 func (l simple) byArrival() partial {

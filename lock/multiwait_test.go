@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -153,5 +154,34 @@ func TestSeveralInOrderDoNotDeadlock(t *testing.T) {
 		for _, name := range names {
 			requireFree(t, store, name)
 		}
+	})
+}
+
+// TestSeveralLocksOutlastAShortMaxHold has one lock that may not be held for as long as the other
+// has to be waited for.
+func TestSeveralLocksOutlastAShortMaxHold(t *testing.T) {
+	bubble(t, func(t *testing.T, store *memlease.Store) {
+		p, q := start(t, store, "p"), start(t, store, "q")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var others sync.WaitGroup
+		for range 2 { // one holds it, and one waits for it
+			others.Go(func() {
+				for ctx.Err() == nil {
+					h, err := q.Mutex("b", lock.WithFairness()).Acquire(ctx)
+					if err == nil {
+						time.Sleep(3 * time.Second)
+						_ = h.Release(t.Context())
+					}
+				}
+			})
+		}
+		synctest.Wait()
+		h, err := p.Multi(p.Mutex("a", lock.WithMaxHold(time.Second)), p.Mutex("b")).Acquire(ctx)
+		require.NoError(t, err)
+		require.True(t, h.Valid())
+		require.NoError(t, h.Release(t.Context()))
+		cancel()
+		others.Wait()
 	})
 }
