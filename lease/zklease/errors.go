@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -62,7 +63,52 @@ func (m *medium) at(path string, err error) error {
 	if err == nil || errors.As(err, new(unanswered)) || errors.Is(err, ErrClosed) {
 		return err
 	}
-	return fmt.Errorf("zklease: %s: %w", path, err)
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// named is a medium whose errors begin with the name of the package.
+type named struct{ *medium }
+
+func prefixed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("zklease: %w", err)
+}
+
+// Get implements [casstore.Medium].
+func (n named) Get(ctx context.Context, keys []string) ([]casstore.Kept, error) {
+	list, err := n.medium.Get(ctx, keys)
+	return list, prefixed(err)
+}
+
+// Put implements [casstore.Medium].
+func (n named) Put(ctx context.Context, key string, data []byte, from uint64) (present casstore.Kept, ok bool, err error) {
+	present, ok, err = n.medium.Put(ctx, key, data, from)
+	return present, ok, prefixed(err)
+}
+
+// Keys implements [casstore.Medium].
+func (n named) Keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
+	keys, next, err = n.medium.Keys(ctx, prefix, cursor, count)
+	return keys, next, prefixed(err)
+}
+
+// Exists implements [casstore.Medium].
+func (n named) Exists(ctx context.Context, key string) (bool, error) {
+	exists, err := n.medium.Exists(ctx, key)
+	return exists, prefixed(err)
+}
+
+// Watch implements [casstore.Medium].
+func (n named) Watch(ctx context.Context, changed func(key string, kept casstore.Kept), missed func()) error {
+	return prefixed(n.medium.Watch(ctx, changed, missed))
+}
+
+// Clock implements [casstore.Medium].
+func (n named) Clock(ctx context.Context) (time.Time, error) {
+	now, err := n.medium.Clock(ctx)
+	return now, prefixed(err)
 }
 
 var errNoSession = errors.New("no answer from ZooKeeper")
@@ -74,7 +120,7 @@ type unanswered struct {
 }
 
 func (u unanswered) Error() string {
-	return fmt.Sprintf("zklease: %v at %s: %v", errNoSession, strings.Join(u.addrs, ","), u.cause)
+	return fmt.Sprintf("%v at %s: %v", errNoSession, strings.Join(u.addrs, ","), u.cause)
 }
 
 func (u unanswered) Unwrap() error { return u.cause }

@@ -94,3 +94,17 @@ func TestClosedStoreAnswersWithAnError(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, read(t.Context(), s, "job").Err, zklease.ErrClosed)
 }
+
+func TestErrorsOfABrokenConnectionNameThePackage(t *testing.T) {
+	t.Parallel()
+	s := open(t, shared.Addr(), "")
+	conn := connect(t, shared.Addr())
+	conn.Close()
+	s.Use(conn)
+	_, existsErr := s.Exists(t.Context())
+	_, _, timeErr := s.Time(t.Context())
+	for _, err := range []error{read(t.Context(), s, "job").Err, existsErr, timeErr} {
+		require.ErrorContains(t, err, "zklease: ")
+		require.Contains(t, s.Hint(err), "check that the servers of ZooKeeper run")
+	}
+}

@@ -3,6 +3,8 @@ package zklease
 import (
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/solotick/solotick/internal/casstore"
 )
 
@@ -25,3 +27,11 @@ func (s *Store) Medium() casstore.Medium { return s.medium }
 
 // Node returns the path of a value, whose store has been used.
 func (s *Store) Node(key string) string { return s.medium.present.valuePath(key) }
+
+// Use has the store take conn for its connection, and for one that answers.
+func (s *Store) Use(conn *zk.Conn) {
+	l := s.medium.link
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn, l.up, l.stop = conn, true, func() {}
+}

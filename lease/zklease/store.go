@@ -74,7 +74,7 @@ func Open(url, namespace string, opts ...Option) (*Store, error) {
 		m.acl = zk.AuthACL(zk.PermAll)
 	}
 	m.link = newLink(where.addrs, where.user, o.session)
-	s, err := casstore.New(m, namespace, o.timeout, advice)
+	s, err := casstore.New(named{m}, namespace, o.timeout, advice)
 	if err != nil {
 		faults = append(faults, fmt.Errorf("zklease: %w", err))
 	}
