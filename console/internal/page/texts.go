@@ -63,6 +63,7 @@ var texts = map[string]text{
 	"outcome.cancelled": {"cancelled", "已取消"},
 	"outcome.released":  {"given up", "主动放弃"},
 	"outcome.expired":   {"lease ran out", "租约到期"},
+	"outcome.running":   {"running", "运行中"},
 
 	"entry.running":    {"running", "运行中"},
 	"entry.retrying":   {"waits for its next attempt", "等待下次尝试"},
@@ -196,17 +197,6 @@ var texts = map[string]text{
 	"tick.noattempt":        {"Nobody ran it.", "没有副本运行过它。"},
 	"tick.output":           {"Last lines of its output", "输出的最后几行"},
 	"tick.id":               {"Id", "标识"},
-
-	"end.succeeded": {"succeeded", "成功"},
-	"end.failed":    {"failed", "失败"},
-	"end.lost":      {"lost", "丢失"},
-	"end.missed":    {"missed", "错过"},
-	"end.skipped":   {"skipped", "跳过"},
-	"end.replaced":  {"replaced", "被替换"},
-	"end.cancelled": {"cancelled", "已取消"},
-	"end.running":   {"running", "运行中"},
-	"end.released":  {"given up", "主动放弃"},
-	"end.expired":   {"lease ran out", "租约到期"},
 
 	"why.asked":    {"Who asked, and the answer", "谁请求过，得到什么答复"},
 	"why.nobody":   {"No request for it is kept.", "没有保留对它的请求。"},

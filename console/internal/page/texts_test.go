@@ -46,7 +46,7 @@ func TestPagesAndTheCatalogueHaveTheSameTexts(t *testing.T) {
 		return err
 	}))
 	kinds := []string{
-		"outcome", "entry", "state", "sort", "title", "verdict", "end", "effect", "action", "act", "status", "clock", "condition", "timeline", "unit",
+		"outcome", "entry", "state", "sort", "title", "verdict", "effect", "action", "act", "status", "clock", "condition", "timeline", "unit",
 		"job", // of a chart
 	}
 	for key := range texts {
