@@ -12,14 +12,36 @@
 //	}
 //
 // A Fleet has replicas named r1, r2 and so on, over one store in memory, in a testing/synctest
-// bubble: a day takes a moment. Each replica has its own way to the store.
+// bubble: a day takes a moment. Each replica has its own way to the store. They know each other, as
+// those of a real fleet do.
 //
-//	Cut, Heal      its calls fail, as with a broken network
-//	LoseReplies    its calls are done, and it never learns so
-//	Pause, Resume  it freezes, as with SIGSTOP or a long garbage collection
-//	Kill           it is gone, as with kill -9
-//	Forget         the store loses everything
-//	StepClock      the store's clock steps
+//	StopStore, FreezeStore, StartStore  the store is away, or answers nobody
+//	Cut, Heal                           a replica's calls fail, as with a broken network
+//	LoseReplies                         they are done, and it never learns so
+//	Pause, Resume                       it freezes, as with SIGSTOP or a long garbage collection
+//	Kill, Stop, Start                   it is gone, as with kill -9; it ends as with SIGTERM; another begins
+//	Forget                              the store loses everything
+//	StepClock                           the store's clock steps
+//	PauseJob, ResumeJob, Trigger        what operators do
+//	Redefine                            a job gets another definition
+//
+// AdvanceUnder lets a [Nemesis] choose: random faults of all these kinds, at any moment, by a seed.
+//
+//	func TestInvoicesSurviveAnything(t *testing.T) {
+//		for seed := range uint64(20) {
+//			solotest.Run(t, 3, func(t *testing.T, f *solotest.Fleet) {
+//				gate := f.Gate()
+//				f.Func("invoices", "@every 1m", invoices(gate.WriteOnce))
+//				f.AdvanceUnder(solotest.Nemesis{Seed: seed}, time.Hour)
+//				f.Advance(5*time.Minute)
+//				gate.AssertOnce()
+//				gate.AssertNoStale()
+//			})
+//		}
+//	}
+//
+// The seed draws the faults. The order of goroutines at one instant is left to the runtime, so
+// repeat a seed that fails a few times.
 //
 // The job writes to a [Gate], as to a table. It makes a frozen replica real. A write that was about
 // to happen waits until the replica goes on, and then happens whatever the context says. A process

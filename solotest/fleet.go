@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,7 +12,7 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/scheduler"
 	"github.com/solotick/solotick/solotest/internal/observed"
 )
@@ -25,21 +26,26 @@ const namespace = "test"
 // under test that a handler calls.
 type Fleet struct {
 	t        *testing.T
-	memory   *driver.Memory
+	shared   *memlease.Store
+	server   *server
+	people   *store // of those who pause, resume and trigger
 	options  []scheduler.Option
 	began    time.Time
 	registry jobs.Registry
-	replicas map[string]*replica
-	order    []*replica
+	runs     observed.Runs
 
-	started bool
-	runs    observed.Runs
+	mu       sync.Mutex
+	started  bool
+	replicas []*replica // by their numbers
+	faults   []Fault
 }
 
 type replica struct {
 	id        string
 	link      *link
-	scheduler *scheduler.Scheduler
+	options   []scheduler.Option
+	scheduler *scheduler.Scheduler // nil before the fleet is started
+	left      bool                 // it was killed or stopped
 }
 
 // Execution is one run of a tick by one replica.
@@ -62,14 +68,28 @@ func Run(t *testing.T, n int, test func(t *testing.T, f *Fleet), options ...sche
 		t.Fatalf("solotest: replicas: %d must be from 1 to 100", n)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		f := &Fleet{t: t, memory: new(driver.Memory), options: options, began: time.Now(), replicas: map[string]*replica{}}
-		for i := range n {
-			r := &replica{id: fmt.Sprintf("r%d", i+1), link: &link{store: f.memory}}
-			f.replicas[r.id], f.order = r, append(f.order, r)
+		shared, err := memlease.New(namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &Fleet{t: t, shared: shared, server: newServer(), options: options, began: time.Now()}
+		f.people = f.connect(0)
+		for range n {
+			f.add(nil)
 		}
 		defer f.stop()
 		test(t, f)
 	})
+}
+
+// connect makes a way of its own to the store.
+func (f *Fleet) connect(n int) *store {
+	f.t.Helper()
+	s, err := newStore(newLink(f.server, f.shared.Memory(), uint64(n)), f.shared)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return s
 }
 
 // Func adds a job to all replicas; see jobs.New. A fault of it ends the test.
@@ -88,11 +108,29 @@ func (f *Fleet) Job(list ...*jobs.Job) {
 	if err := f.registry.Add(list...); err != nil {
 		f.t.Fatal(err)
 	}
-	if f.started {
-		for _, r := range f.order {
-			r.scheduler.Update(&f.registry)
+	f.update()
+}
+
+// Redefine gives a job another definition on all replicas, as a reload does.
+func (f *Fleet) Redefine(job *jobs.Job) {
+	f.registry.Set(job)
+	f.begin(Fault{Kind: "edit", Job: job.Name()}, true)
+	f.update()
+}
+
+func (f *Fleet) update() {
+	for _, r := range f.alive() {
+		if s := f.schedulerOf(r); s != nil {
+			s.Update(&f.registry)
 		}
 	}
+}
+
+// alive returns the replicas that were neither killed nor stopped.
+func (f *Fleet) alive() []*replica {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.replicas), func(r *replica) bool { return r.left })
 }
 
 // Advance lets d pass; the first one starts the replicas.
@@ -103,42 +141,74 @@ func (f *Fleet) Advance(d time.Duration) {
 	synctest.Wait()
 }
 
+// Start adds a replica, and starts it if others have been started. Options are its own, after those
+// of every replica. It returns its name.
+func (f *Fleet) Start(options ...scheduler.Option) (replica string) {
+	f.t.Helper()
+	return f.add(options).id
+}
+
+func (f *Fleet) add(options []scheduler.Option) *replica {
+	f.t.Helper()
+	f.mu.Lock()
+	n, started := len(f.replicas)+1, f.started
+	r := &replica{id: fmt.Sprintf("r%d", n), options: options, link: f.connect(n).link}
+	f.replicas = append(f.replicas, r)
+	f.mu.Unlock()
+	if started {
+		f.run(r)
+	}
+	return r
+}
+
 func (f *Fleet) start() {
 	f.t.Helper()
-	if f.started {
+	f.mu.Lock()
+	started := f.started
+	f.started = true
+	f.mu.Unlock()
+	if started {
 		return
 	}
-	f.started = true
-	for _, r := range f.order {
-		session, err := driver.NewSession(r.link, namespace)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+	for _, r := range f.alive() {
+		f.run(r)
+	}
+}
+
+func (f *Fleet) run(r *replica) {
+	f.t.Helper()
+	session, err := newStore(r.link, f.shared)
+	var s *scheduler.Scheduler
+	if err == nil {
 		own := []scheduler.Option{
 			scheduler.WithReplica(r.id), scheduler.WithTTL(TTL),
 			scheduler.WithSyncObserver(func(e scheduler.Event) { f.observe(r, e) }),
 			scheduler.WithObserver(scheduler.LogEvents(slog.New(slog.NewTextHandler(f.t.Output(), nil)).With("on", r.id))),
 		}
-		if r.scheduler, err = scheduler.New(session, &f.registry, append(own, f.options...)...); err != nil {
-			f.t.Fatal(err)
-		}
-		if err := r.scheduler.Start(); err != nil {
-			f.t.Fatal(err)
-		}
+		s, err = scheduler.New(session, &f.registry, slices.Concat(own, f.options, r.options)...)
 	}
+	if err == nil {
+		err = s.Start()
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r.scheduler = s
 }
 
 func (f *Fleet) stop() {
-	for _, r := range f.order {
-		f.goOn(r)
-	}
+	f.StartStore()
 	var all sync.WaitGroup
-	for _, r := range f.order {
-		if r.scheduler == nil {
+	for _, r := range f.replicas {
+		r.link.goOn()
+		s := f.schedulerOf(r)
+		if s == nil {
 			continue
 		}
 		all.Go(func() {
-			if err := r.scheduler.Shutdown(context.Background()); err != nil {
+			if err := s.Shutdown(context.Background()); err != nil {
 				f.t.Errorf("solotest: %s: %v", r.id, err)
 			}
 		})
@@ -146,67 +216,23 @@ func (f *Fleet) stop() {
 	all.Wait()
 }
 
-// Now is fleet time, as long as the store's clock was not stepped.
-func (f *Fleet) Now() time.Time { return time.Now().UTC() }
+func (f *Fleet) schedulerOf(r *replica) *scheduler.Scheduler {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return r.scheduler
+}
+
+// Now is fleet time: that of the store's clock.
+func (f *Fleet) Now() time.Time {
+	now, _, _ := f.shared.Memory().Time(context.Background())
+	return now
+}
 
 // Began is when the bubble began.
 func (f *Fleet) Began() time.Time { return f.began.UTC() }
 
-// Cut makes every call of a replica to the store fail, until Heal.
-func (f *Fleet) Cut(replica string) { l := f.link(replica); l.set(func() { l.cut = true }) }
-
-// LoseReplies has the store do what a replica asks, and the replica never learn so, until Heal.
-func (f *Fleet) LoseReplies(replica string) { l := f.link(replica); l.set(func() { l.lose = true }) }
-
-// Heal ends Cut and LoseReplies.
-func (f *Fleet) Heal(replica string) {
-	l := f.link(replica)
-	l.set(func() { l.cut, l.lose = false, false })
-}
-
-// Kill ends a replica without a word: it calls the store no more, and its writes to a gate do not
-// happen. It stays dead.
-func (f *Fleet) Kill(replica string) { l := f.link(replica); l.set(func() { l.killed = true }) }
-
-// Pause freezes a replica until Resume: its calls to the store and its writes to a gate wait.
-func (f *Fleet) Pause(replica string) {
-	l := f.link(replica)
-	l.set(func() {
-		if l.thaw == nil {
-			l.thaw = make(chan struct{})
-		}
-	})
-}
-
-// Resume ends Pause. A write that waited at a gate happens first.
-func (f *Fleet) Resume(replica string) {
-	f.link(replica)
-	f.goOn(f.replicas[replica])
-}
-
-func (f *Fleet) goOn(r *replica) {
-	r.link.set(func() {
-		if r.link.thaw != nil {
-			close(r.link.thaw)
-			r.link.thaw = nil
-		}
-	})
-}
-
-// Forget makes the store lose everything, as an emptied Redis does.
-func (f *Fleet) Forget() { f.memory.Forget() }
-
-// StepClock steps the store's clock by d.
-func (f *Fleet) StepClock(d time.Duration) { f.memory.Step(d) }
-
-func (f *Fleet) link(replica string) *link {
-	f.t.Helper()
-	r, ok := f.replicas[replica]
-	if !ok {
-		f.t.Fatalf("solotest: replica %q must be one of r1 to r%d", replica, len(f.order))
-	}
-	return r.link
-}
+// Store is the fleet's store, by a way without faults.
+func (f *Fleet) Store() lease.Store { return f.shared }
 
 // Runs returns the runs of a job so far, in the order in which they began.
 func (f *Fleet) Runs(job string) (runs []Execution) {
@@ -237,13 +263,9 @@ func (f *Fleet) notOnce(job string, from, to time.Time) (faults []string) {
 	if !ok {
 		return []string{fmt.Sprintf("solotest: job %q was not added", job)}
 	}
-	session, err := driver.NewSession(f.memory, namespace)
-	if err != nil {
-		return []string{err.Error()}
-	}
 	ticks := observed.Ticks(defined.Schedule(), from, to)
 	if len(ticks) == 0 {
 		return []string{fmt.Sprintf("solotest: %s: there is no tick from %s to %s", job, from, to)}
 	}
-	return f.runs.NotOnce(f.t.Context(), session, job, ticks)
+	return f.runs.NotOnce(f.t.Context(), f.shared, job, ticks)
 }

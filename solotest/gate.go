@@ -65,8 +65,8 @@ func (g *Gate) write(ctx context.Context, token int64, key string, once bool) er
 	if before != nil {
 		before(run.Replica)
 	}
-	link := g.fleet.link(run.Replica)
-	link.pass() // a frozen process goes on here, whatever its context says by then
+	link := g.fleet.replica(run.Replica).link
+	link.awaitThaw() // a frozen process goes on here, whatever its context says by then
 	if link.isKilled() {
 		runtime.Goexit()
 	}

@@ -1,8 +1,13 @@
 package solotest
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,19 +15,81 @@ import (
 )
 
 var (
-	errCut  = errors.New("solotest: the replica is cut off from the store")
+	errCut  = errors.New("solotest: the store cannot be reached")
 	errLost = errors.New("solotest: the reply is lost")
 )
 
+// condition is how a store, or the way to it, treats a request.
+type condition int
+
+const (
+	works   condition = iota
+	refuses           // at once
+	drops             // the request gets no answer
+	freezes           // the request is carried out when the store goes on
+)
+
+// server is the store that a fleet shares, or does not reach.
+type server struct {
+	mu    sync.Mutex
+	state condition
+	thaw  chan struct{} // closed when a frozen store goes on
+	gone  chan struct{} // closed when connections break
+	links []*link
+}
+
+func newServer() *server { return &server{thaw: make(chan struct{}), gone: make(chan struct{})} }
+
+// fail puts the store into a condition. When it works again, each link is refused for so much
+// longer as reconnect returns.
+func (s *server) fail(c condition, reconnect func() time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == freezes && c != freezes {
+		close(s.thaw)
+		s.thaw = make(chan struct{})
+	}
+	if c == refuses || c == drops {
+		close(s.gone)
+		s.gone = make(chan struct{})
+	}
+	if c == works && (s.state == refuses || s.state == drops) {
+		for _, l := range s.links {
+			back := time.Now().Add(reconnect())
+			l.set(func() { l.back = back })
+		}
+	}
+	s.state = c
+}
+
+func (s *server) now() (state condition, thaw, gone <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state, s.thaw, s.gone
+}
+
 // link is one replica's way to the store, and whether the replica goes on.
 type link struct {
-	store driver.Store
+	server *server
+	store  driver.Store
+	seed   uint64
 
 	mu     sync.Mutex
-	cut    bool
-	lose   bool
+	state  condition // works, refuses or drops
 	killed bool
-	thaw   chan struct{} // closed when the replica goes on; nil unless it is frozen
+	back   time.Time     // connections are refused until then
+	lost   float64       // the part of replies that get lost
+	slow   time.Duration // at most, there and back
+	part   float64       // of requests that are slow
+	frozen chan struct{} // closed when the replica goes on; nil unless it is frozen
+}
+
+func newLink(s *server, store driver.Store, seed uint64) *link {
+	l := &link{server: s, store: store, seed: seed}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.links = append(s.links, l)
+	return l
 }
 
 func (l *link) set(change func()) {
@@ -31,17 +98,23 @@ func (l *link) set(change func()) {
 	change()
 }
 
-// pass waits while the replica is frozen, and reports how the call ends.
-func (l *link) pass() (cut, lost bool) {
-	for {
-		l.mu.Lock()
-		cut, lost, thaw := l.cut || l.killed, l.lose, l.thaw
-		l.mu.Unlock()
-		if thaw == nil {
-			return cut, lost
+func (l *link) heal() { l.set(func() { l.state, l.lost, l.slow = works, 0, 0 }) }
+
+func (l *link) freeze() {
+	l.set(func() {
+		if l.frozen == nil {
+			l.frozen = make(chan struct{})
 		}
-		<-thaw
-	}
+	})
+}
+
+func (l *link) goOn() {
+	l.set(func() {
+		if l.frozen != nil {
+			close(l.frozen)
+			l.frozen = nil
+		}
+	})
 }
 
 func (l *link) isKilled() bool {
@@ -50,20 +123,156 @@ func (l *link) isKilled() bool {
 	return l.killed
 }
 
+// awaitThaw waits while the replica is frozen.
+func (l *link) awaitThaw() {
+	for {
+		l.mu.Lock()
+		frozen := l.frozen
+		l.mu.Unlock()
+		if frozen == nil {
+			return
+		}
+		<-frozen
+	}
+}
+
+// luck is what a request meets.
+type luck struct {
+	there, back time.Duration // its delay, and that of its reply
+	lost        bool          // the reply
+	late        bool          // it is carried out though its caller gave up
+}
+
+// toss draws the luck of a request. It depends on the link, the moment and the request, and not on
+// those before, so that the order of goroutines does not matter.
+func (l *link) toss(what string) (t luck) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, time.Now().UnixNano(), what)
+	draw := rand.New(rand.NewPCG(l.seed, h.Sum64()))
+	t.lost, t.late = draw.Float64() < l.lost, draw.IntN(2) == 0
+	if l.slow > 0 && draw.Float64() < l.part {
+		t.there, t.back = time.Duration(draw.Int64N(int64(l.slow)+1)), time.Duration(draw.Int64N(int64(l.slow)+1))
+	}
+	return t
+}
+
+// reach returns the condition of the whole way, and what ends a freeze of the store.
+func (l *link) reach() (state condition, thaw, gone <-chan struct{}) {
+	state, thaw, gone = l.server.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.killed, l.state == works && time.Now().Before(l.back):
+		return refuses, nil, gone
+	case l.state != works:
+		return l.state, nil, gone
+	}
+	return state, thaw, gone
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// through carries a request out at the store, and returns an error unless its reply arrives. What
+// do writes must not be read after an error.
+func (l *link) through(ctx context.Context, what string, do func()) error {
+	l.awaitThaw()
+	luck := l.toss(what)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := wait(ctx, luck.there); err != nil {
+		if luck.late {
+			time.AfterFunc(time.Until(began.Add(luck.there)), do)
+		}
+		return err
+	}
+	state, thaw, gone := l.reach()
+	switch state {
+	case refuses:
+		return errCut
+	case drops:
+		return cmp.Or(wait(ctx, time.Minute), errLost)
+	case freezes:
+		select {
+		case <-thaw:
+		case <-ctx.Done():
+			if luck.late {
+				go func() {
+					<-thaw
+					do()
+				}()
+			}
+			return context.Cause(ctx)
+		}
+	case works:
+	}
+	do()
+	err := wait(ctx, luck.back)
+	l.awaitThaw()
+	select {
+	case <-gone:
+		return errLost
+	default:
+	}
+	switch state, _, _ := l.reach(); {
+	case state == refuses:
+		return errCut
+	case luck.lost, state == drops:
+		return errLost
+	}
+	return cmp.Or(err, context.Cause(ctx))
+}
+
+// listen calls subscribe until ctx ends or the connection breaks. Messages that do not get through
+// are lost.
+func (l *link) listen(ctx context.Context, subscribe func(ctx context.Context, through func(what string) bool) error) error {
+	l.awaitThaw()
+	state, _, gone := l.reach()
+	if state != works {
+		return errCut
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-gone:
+			cancel(errLost)
+		case <-ctx.Done():
+		}
+	}()
+	return subscribe(ctx, func(what string) bool {
+		state, _, _ := l.reach()
+		lost := l.toss(what).lost
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return state == works && l.frozen == nil && !lost
+	})
+}
+
 // Do implements driver.Store.
 func (l *link) Do(ctx context.Context, ops []driver.Op) []driver.Result {
-	cut, lost := l.pass()
-	err := context.Cause(ctx)
 	var results []driver.Result
-	if !cut && err == nil {
-		results = l.store.Do(ctx, ops)
+	what := ""
+	if len(ops) > 0 {
+		what = ops[0].Key
 	}
-	switch after, _ := l.pass(); {
-	case cut, after:
-		err = errCut
-	case lost:
-		err = errLost
-	}
+	ops = slices.Clone(ops)
+	err := l.through(ctx, what, func() { results = l.store.Do(context.Background(), ops) })
 	if err == nil {
 		return results
 	}
@@ -75,32 +284,34 @@ func (l *link) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 }
 
 // Scan implements driver.Store.
-func (l *link) Scan(ctx context.Context, prefix, cursor string, count int) ([]string, string, error) {
-	if cut, _ := l.pass(); cut {
-		return nil, "", errCut
+func (l *link) Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
+	type page struct {
+		keys []string
+		next string
 	}
-	return l.store.Scan(ctx, prefix, cursor, count)
+	p, err := call(ctx, l, func(ctx context.Context) (p page, err error) {
+		p.keys, p.next, err = l.store.Scan(ctx, prefix, cursor, count)
+		return p, err
+	})
+	return p.keys, p.next, err
 }
 
 // Time implements driver.Store.
 func (l *link) Time(ctx context.Context) (now, since time.Time, err error) {
-	if cut, lost := l.pass(); cut || lost {
-		return now, since, errCut
-	}
-	return l.store.Time(ctx)
-}
-
-// Subscribe implements driver.Store. While the replica is cut off, notifications get lost.
-func (l *link) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
-	return l.store.Subscribe(ctx, func(n driver.Notification) {
-		if l.open() {
-			notify(n)
-		}
+	times, err := call(ctx, l, func(ctx context.Context) (times [2]time.Time, err error) {
+		times[0], times[1], err = l.store.Time(ctx)
+		return times, err
 	})
+	return times[0], times[1], err
 }
 
-func (l *link) open() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.cut && !l.killed && !l.lose && l.thaw == nil
+// Subscribe implements driver.Store.
+func (l *link) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
+	return l.listen(ctx, func(ctx context.Context, through func(string) bool) error {
+		return l.store.Subscribe(ctx, func(n driver.Notification) {
+			if through(n.Name) {
+				notify(n)
+			}
+		})
+	})
 }

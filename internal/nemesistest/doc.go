@@ -1,30 +1,29 @@
-// Package nemesistest runs random fleets under random faults, in virtual time, and judges what
-// their jobs did.
+// Package nemesistest runs random jobs on random fleets under the nemesis of package solotest, and
+// judges what the engine did with them.
 //
-// The faults lie under driver.Store and around replicas, so they do not depend on how the engine
-// above is built. A seed draws the jobs, the faults and their times; [Run] with that seed draws the
-// same again. The scheduler draws some delays of its own, so repeat a seed a few times.
+// A seed draws the jobs, the replicas, the faults and their times; [Run] with that seed draws the
+// same again. The order of goroutines at one instant, and some delays of the scheduler, are drawn
+// anew: repeat a seed a few times.
 //
 // # Faults
 //
-//	store      refuses connections, drops packets or freezes, for up to 6 TTLs, often within 50 ms
-//	           of ticks that are due; a frozen store carries out later what callers gave up
-//	clients    connect again after a return, each after a delay of its own
-//	replies    get lost, of one replica or of all, while requests of others go on
-//	replicas   are cut off, frozen, killed, stopped and started
-//	clock      of the store steps
-//	people     pause, resume, trigger and edit jobs
-//	jobs       have jitter, weights, retries, every policy; replicas have room for a few
+// Those of [solotest.Kinds], of which a simulation has about half. Besides:
+//
+//	edits      jobs get other policies while they run
+//	jobs       have jitter, weights, retries, every policy; they fail, panic and ignore their contexts
+//	replicas   have room for a few
 //
 // # What is judged
 //
+//	alone      while an attempt of a tick has its context, no other begins
 //	settled    a tick that its holder was told is settled never runs again
 //	succeeded  a run that succeeded is not repeated, nor settled as another outcome, if its replica
 //	           lived and had no fault but those that the whole fleet had
 //	once       a tick with delivery at most once begins once
-//	early      no tick begins before its due time
-//	token      tokens of a job rise with the grants that its runs had
-//	decided    every tick is settled once the faults have ended
+//	early      no tick begins before its time, nor is decided without a run before it is due
+//	token      tokens and attempts of a tick rise
+//	decided    no tick is open once the faults have ended
+//	kept       every tick of a schedule is decided by somebody, or came due while its job was paused
 //	room       the weights of a replica's runs stay within what it has room for
 //	trigger    one call runs its job once
 package nemesistest

@@ -11,25 +11,19 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
+	"github.com/solotick/solotick/solotest"
 )
 
 // judge keeps what happened, and which promises were broken.
 type judge struct {
-	mu     sync.Mutex
-	faults []string
+	fleet *solotest.Fleet
 
-	ahead    time.Duration // of the store's clock
-	steps    []time.Time
-	own      map[string][]span // faults of a replica alone
-	dead     map[string]bool
-	rooms    map[string]int
-	weights  map[string]int
+	mu       sync.Mutex
+	faults   []string
+	weights  map[string]int // of what runs, by replica
 	ticks    map[tick][]*execution
 	payloads map[string]tick
 	settled  map[tick]string // by whom
-	pauses   map[string][]span
-	changed  map[string]bool // jobs that were edited
-	born     time.Time
 }
 
 type tick struct {
@@ -37,37 +31,21 @@ type tick struct {
 	at  int64
 }
 
-// span is a period of time; to is zero while it lasts.
-type span struct{ from, to time.Time }
-
-func (s span) ended(before time.Time) bool { return !s.to.IsZero() && s.to.Before(before) }
-
-// begin and end change the last of a list of spans.
-func begin(list []span) []span {
-	if n := len(list); n > 0 && list[n-1].to.IsZero() {
-		return list
-	}
-	return append(list, span{from: time.Now()})
-}
-
-func end(list []span) []span {
-	list[len(list)-1].to = time.Now()
-	return list
-}
-
-// execution is one run of a tick by one replica.
+// execution is one attempt of a tick.
 type execution struct {
-	run          jobs.Run
-	once         bool // at most
-	weight       int
-	began, ended time.Time
-	succeeded    bool // before its context had ended
+	run       jobs.Run
+	once      bool // at most
+	weight    int
+	began     time.Time
+	stopped   time.Time // when it was over or its context had ended; zero before
+	done      bool      // the handler returned nil
+	succeeded bool      // and its context had not ended
 }
 
-func newJudge() *judge {
+func newJudge(f *solotest.Fleet) *judge {
 	return &judge{
-		own: map[string][]span{}, dead: map[string]bool{}, rooms: map[string]int{}, weights: map[string]int{},
-		ticks: map[tick][]*execution{}, payloads: map[string]tick{}, settled: map[tick]string{}, pauses: map[string][]span{}, changed: map[string]bool{}, born: time.Now(),
+		fleet: f, weights: map[string]int{}, ticks: map[tick][]*execution{},
+		payloads: map[string]tick{}, settled: map[tick]string{},
 	}
 }
 
@@ -79,105 +57,89 @@ func (j *judge) failLocked(format string, args ...any) {
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
-func (j *judge) fleetTime() time.Time {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return time.Now().Add(j.ahead)
+// of returns the faults of a kind.
+func (j *judge) of(kind string) []solotest.Fault {
+	return slices.DeleteFunc(j.fleet.Faults(), func(f solotest.Fault) bool { return f.Kind != kind })
 }
 
-func (j *judge) stepped(by time.Duration) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.ahead += by
-	j.steps = append(j.steps, time.Now())
+func (j *judge) dead(replica string) bool {
+	return slices.ContainsFunc(j.of("kill"), func(f solotest.Fault) bool { return f.Replica == replica })
 }
 
-func (j *judge) faulty(replica string, begins bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if begins {
-		j.own[replica] = begin(j.own[replica])
-	} else {
-		j.own[replica] = end(j.own[replica])
-	}
-}
-
-func (j *judge) paused(job string, begins bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if begins {
-		j.pauses[job] = begin(j.pauses[job])
-	} else {
-		j.pauses[job] = end(j.pauses[job])
-	}
-}
-
-func (j *judge) edited(job string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.changed[job] = true
-}
-
-func (j *judge) killed(replica string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.dead[replica] = true
-}
-
-func (j *judge) room(replica string, n int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.rooms[replica] = n
-}
-
-// soundLocked reports whether nothing but faults of the whole fleet happened to a replica since
-// then: its clock agreed with the store's, and it had no fault of its own.
-func (j *judge) soundLocked(replica string, since time.Time) bool {
-	since = since.Add(-2 * ttl)
-	if slices.ContainsFunc(j.steps, func(t time.Time) bool { return t.After(since) }) {
-		return false
-	}
-	return !slices.ContainsFunc(j.own[replica], func(s span) bool { return !s.ended(since) })
+// sound reports whether nothing but faults of the whole fleet happened to a replica since then: its
+// clock agreed with the store's, the store remembered, and it had no fault of its own.
+func (j *judge) sound(replica string, since time.Time) bool {
+	since = since.Add(-2 * solotest.TTL)
+	return !slices.ContainsFunc(j.fleet.Faults(), func(f solotest.Fault) bool {
+		return (f.Kind == "clock" || f.Kind == "forget" || f.Replica == replica) && (f.To.IsZero() || !f.To.Before(since))
+	})
 }
 
 // wrap notes when each attempt begins and ends.
 func (j *judge) wrap(next jobs.Handler, delivery jobs.Delivery, weight int) jobs.Handler {
-	return func(ctx context.Context, run jobs.Run) error {
-		e := j.begin(&execution{run: run, once: delivery == jobs.AtMostOnce, weight: weight, began: time.Now()})
-		err := next(ctx, run)
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.weights[run.Replica] -= weight
-		e.ended, e.succeeded = time.Now(), err == nil && ctx.Err() == nil
+	return func(ctx context.Context, run jobs.Run) (err error) {
+		room, _ := ctx.Value(roomKey{}).(int)
+		e := j.begin(room, &execution{run: run, once: delivery == jobs.AtMostOnce, weight: weight, began: time.Now()})
+		stop := context.AfterFunc(ctx, func() { j.stop(e) })
+		defer func() {
+			stop()
+			j.stop(e)
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.weights[run.Replica] -= weight
+			e.succeeded = e.done && ctx.Err() == nil
+		}()
+		err = next(ctx, run)
+		e.done = err == nil // it did not panic
 		return err
 	}
 }
 
-func (j *judge) begin(e *execution) *execution {
+type roomKey struct{}
+
+// hasRoom says for how much a replica has room; 0 is no limit.
+func hasRoom(n int) []scheduler.Option {
+	return []scheduler.Option{scheduler.WithMaxRuns(n), scheduler.WithWrappers(func(next jobs.Handler) jobs.Handler {
+		return func(ctx context.Context, run jobs.Run) error { return next(context.WithValue(ctx, roomKey{}, n), run) }
+	})}
+}
+
+func (j *judge) stop(e *execution) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e.stopped.IsZero() {
+		e.stopped = time.Now()
+	}
+}
+
+func (j *judge) begin(room int, e *execution) *execution {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	run := e.run
-	j.weights[run.Replica] += e.weight
-	if room := j.rooms[run.Replica]; room > 0 && j.weights[run.Replica] > room {
+	if j.weights[run.Replica] += e.weight; room > 0 && j.weights[run.Replica] > room {
 		j.failLocked("room: %s runs %d at a time, and has room for %d", run.Replica, j.weights[run.Replica], room)
 	}
 	key := tick{run.Job, run.Tick.UnixMilli()}
-	if j.dead[run.Replica] {
+	if j.dead(run.Replica) {
 		return e
 	}
 	for _, before := range j.ticks[key] {
+		if before.run.Token > run.Token || before.run.Token == run.Token && before.run.Attempt >= run.Attempt {
+			j.failLocked("token: %v begins with attempt %d and token %d, after %d with %d",
+				key, run.Attempt, run.Token, before.run.Attempt, before.run.Token)
+		}
+		if before.stopped.IsZero() && len(j.of("clock")) == 0 {
+			j.failLocked("alone: %s runs %v, while %s does", run.Replica, key, before.run.Replica)
+		}
 		if before.run.Token == run.Token {
 			continue // another attempt under one lease
 		}
 		if before.once {
 			j.failLocked("once: %s runs %v, which %s had begun at %s", run.Replica, key, before.run.Replica, clock(before.began))
 		}
-		if before.run.Token > run.Token && before.began.Before(e.began) {
-			j.failLocked("token: %v begins with token %d, after one with %d", key, run.Token, before.run.Token)
-		}
-		if before.succeeded && j.soundLocked(before.run.Replica, before.began) {
+		if before.succeeded && j.sound(before.run.Replica, before.began) {
 			j.failLocked("succeeded: %s runs %v again, which %s had done from %s to %s", run.Replica, key,
-				before.run.Replica, clock(before.began), clock(before.ended))
+				before.run.Replica, clock(before.began), clock(before.stopped))
 		}
 	}
 	if by, ok := j.settled[key]; ok {
@@ -193,81 +155,114 @@ func (j *judge) begin(e *execution) *execution {
 	return e
 }
 
-func (j *judge) observe(replica string, event scheduler.Event) {
+func (j *judge) observe(event scheduler.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.dead[replica] {
-		return
-	}
-	switch e := event.(type) {
+	switch e := event.(type) { //nolint:gochecksumtype // the others are not judged
 	case scheduler.RunStarted:
-		if e.Run.Payload == "" && len(j.steps) == 0 && time.Now().Add(j.ahead).Before(e.Run.Tick) {
-			j.failLocked("early: %s begins %s %s early", replica, e.Run.TickID(), -e.Lag)
+		if e.Run.Payload == "" && len(j.of("clock")) == 0 && j.fleet.Now().Before(e.Run.Tick) && !j.dead(e.Run.Replica) {
+			j.failLocked("early: %s begins %s %s early", e.Run.Replica, e.Run.TickID(), -e.Lag)
 		}
 	case scheduler.RunSettled:
-		j.settled[tick{e.Run.Job, e.Run.Tick.UnixMilli()}] = replica
-	default:
+		if !j.dead(e.Run.Replica) {
+			j.settled[tick{e.Run.Job, e.Run.Tick.UnixMilli()}] = e.Run.Replica
+		}
 	}
 }
 
 // end judges the records when all is quiet.
-func (j *judge) end(f *fleet) {
-	now := j.fleetTime()
+func (j *judge) end(list []*jobs.Job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, job := range f.jobs {
-		record, err := f.shared.Inspect(context.Background(), job.Name())
+	for _, job := range list {
+		record, err := j.fleet.Store().(protocol.Inspector).Inspect(context.Background(), job.Name())
 		if err != nil {
 			j.failLocked("%v", err)
 			continue
 		}
-		runs := slices.ContainsFunc(record.Open, func(o protocol.Open) bool { return o.Remaining > 0 })
-		for _, open := range record.Open {
-			if runs { // the others may have to wait for it
-				break
-			}
-			if due := wire.Due(job.Name(), open.Tick, job.Spec().Jitter); now.Sub(time.UnixMilli(due)) > 2*time.Minute {
-				j.failLocked("decided: %s at %d is still open", job.Name(), open.Tick)
-			}
-		}
-		if next := job.Schedule().Next(time.UnixMilli(record.Watermark)); record.Paused == nil && now.Sub(next) > 2*time.Minute {
-			j.failLocked("decided: %s has no tick after %s", job.Name(), clock(time.UnixMilli(record.Watermark)))
-		}
+		j.decidedLocked(job, record)
 		for _, s := range record.Settled {
 			j.outcomeLocked(job.Name(), s)
 		}
-		if !j.changed[job.Name()] && len(j.steps) == 0 {
+		edited := slices.ContainsFunc(j.of("edit"), func(f solotest.Fault) bool { return f.Job == job.Name() })
+		if !edited && len(j.of("clock")) == 0 {
 			j.keptLocked(job, record)
+			j.earlyLocked(job, record)
 		}
 	}
 }
 
+// decidedLocked judges whether no tick waits for longer than there is a reason.
+func (j *judge) decidedLocked(job *jobs.Job, record protocol.Record) {
+	now := j.fleet.Now()
+	runs := slices.ContainsFunc(record.Open, func(o protocol.Open) bool { return o.Remaining > 0 })
+	for _, open := range record.Open {
+		due := wire.Due(job.Name(), open.Tick, job.Spec().Jitter)
+		if !runs && now.Sub(time.UnixMilli(due)) > 2*time.Minute { // else it may have to wait for the one that runs
+			j.failLocked("decided: %s at %d is still open", job.Name(), open.Tick)
+		}
+	}
+	if next := job.Schedule().Next(time.UnixMilli(record.Watermark)); record.Paused == nil && now.Sub(next) > 2*time.Minute {
+		j.failLocked("decided: %s has no tick after %s", job.Name(), clock(time.UnixMilli(record.Watermark)))
+	}
+}
+
 // keptLocked judges whether every tick of a job was decided by somebody, but for those that came
-// due while it was paused.
+// due while it was paused, or before the store forgot everything.
 func (j *judge) keptLocked(job *jobs.Job, record protocol.Record) {
 	if len(record.Settled) >= protocol.MaxHistory {
 		return
 	}
-	for t := job.Schedule().Next(j.born.Add(2 * time.Second)); t.UnixMilli() <= record.Watermark; t = job.Schedule().Next(t) {
+	from, jitter := j.fleet.Began().Add(2*time.Second), job.Spec().Jitter
+	for _, f := range j.of("forget") {
+		from = f.To.Add(10 * time.Second)
+	}
+	pauses := slices.DeleteFunc(j.of("pause"), func(f solotest.Fault) bool { return f.Job != job.Name() })
+	for t := job.Schedule().Next(from.Add(-jitter)); t.UnixMilli() <= record.Watermark; t = job.Schedule().Next(t) {
 		n := t.UnixMilli()
-		due := time.UnixMilli(wire.Due(job.Name(), n, job.Spec().Jitter))
-		if slices.ContainsFunc(j.pauses[job.Name()], func(s span) bool { return !due.Before(s.from) && (s.to.IsZero() || !due.After(s.to)) }) ||
+		due := time.UnixMilli(wire.Due(job.Name(), n, jitter))
+		if due.Before(from) ||
+			slices.ContainsFunc(pauses, func(f solotest.Fault) bool { return !due.Before(f.From) && !due.After(f.To) }) ||
 			slices.ContainsFunc(record.Settled, func(s protocol.Settled) bool { return s.Tick == n || s.From != 0 && s.From < n && n < s.Tick }) ||
 			slices.ContainsFunc(record.Open, func(o protocol.Open) bool { return o.Tick == n }) {
 			continue
 		}
-		j.failLocked("kept: nobody decided %s at %d, due at %s; pauses %v", job.Name(), n, clock(due), j.pauses[job.Name()])
+		j.failLocked("kept: nobody decided %s at %d, due at %s; pauses %v", job.Name(), n, clock(due), pauses)
+	}
+}
+
+// earlyLocked judges whether no tick was decided without a run before it was due.
+func (j *judge) earlyLocked(job *jobs.Job, record protocol.Record) {
+	jitter := job.Spec().Jitter
+	for _, s := range record.Settled {
+		if s.Token != 0 {
+			continue
+		}
+		from := time.UnixMilli(s.Tick - 1)
+		if s.From != 0 {
+			from = time.UnixMilli(max(s.From, s.At.Add(-jitter-time.Second).UnixMilli())) // those before were due
+		}
+		for t := job.Schedule().Next(from); t.UnixMilli() <= s.Tick; t = job.Schedule().Next(t) {
+			if due := time.UnixMilli(wire.Due(job.Name(), t.UnixMilli(), jitter)); due.After(s.At) {
+				j.failLocked("early: %s at %d is decided as %s at %s, and due at %s", job.Name(), t.UnixMilli(), s.Outcome, clock(s.At), clock(due))
+			}
+		}
 	}
 }
 
 // outcomeLocked judges whether a tick was settled as its run ended.
 func (j *judge) outcomeLocked(job string, s protocol.Settled) {
-	if s.Outcome == protocol.OutcomeSucceeded || s.From != 0 {
+	if s.From != 0 {
 		return
 	}
+	done := false
 	for _, e := range j.ticks[tick{job, s.Tick}] {
-		if e.succeeded && s.Outcome != wire.Cancelled && s.Outcome != wire.Replaced && j.soundLocked(e.run.Replica, e.began) {
-			j.failLocked("succeeded: %s at %d is settled as %s (%s), though %s had done it at %s", job, s.Tick, s.Outcome, s.Note, e.run.Replica, clock(e.ended))
+		done = done || e.done && e.run.Token == s.Token
+		if e.succeeded && s.Outcome != protocol.OutcomeSucceeded && s.Outcome != wire.Cancelled && s.Outcome != wire.Replaced && j.sound(e.run.Replica, e.began) {
+			j.failLocked("succeeded: %s at %d is settled as %s (%s), though %s had done it at %s", job, s.Tick, s.Outcome, s.Note, e.run.Replica, clock(e.stopped))
 		}
+	}
+	if s.Outcome == protocol.OutcomeSucceeded && !done && !j.dead(s.Holder) {
+		j.failLocked("succeeded: %s at %d is settled as succeeded, and no run with token %d did", job, s.Tick, s.Token)
 	}
 }

@@ -1,4 +1,4 @@
-package nemesistest
+package solotest
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// store is a replica's lease.Store: a session over its link, and the members, sets and messages of
+// store is the lease.Store of a replica: a session over its link, and the members, sets and messages of
 // the fleet by the same link.
 type store struct {
 	*driver.Session
@@ -18,7 +18,7 @@ type store struct {
 }
 
 func newStore(l *link, shared *memlease.Store) (*store, error) {
-	session, err := driver.NewSession(l, protocol.DefaultNamespace)
+	session, err := driver.NewSession(l, shared.Namespace())
 	return &store{session, l, shared}, err
 }
 
@@ -26,7 +26,7 @@ func newStore(l *link, shared *memlease.Store) (*store, error) {
 func call[T any](ctx context.Context, l *link, do func(ctx context.Context) (T, error)) (answer T, err error) {
 	var got T
 	var fault error
-	if err := l.through(ctx, func() { got, fault = do(context.Background()) }); err != nil {
+	if err := l.through(ctx, "", func() { got, fault = do(context.Background()) }); err != nil {
 		return answer, err
 	}
 	return got, fault
@@ -88,9 +88,9 @@ func (s *store) Publish(ctx context.Context, message []byte) error {
 
 // Subscribe implements [protocol.Publisher].
 func (s *store) Subscribe(ctx context.Context, receive func(message []byte)) error {
-	return s.link.listen(ctx, func(ctx context.Context, through func() bool) error {
+	return s.link.listen(ctx, func(ctx context.Context, through func(string) bool) error {
 		return s.shared.Subscribe(ctx, func(message []byte) {
-			if through() {
+			if through(string(message)) {
 				receive(message)
 			}
 		})
