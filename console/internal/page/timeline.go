@@ -149,7 +149,7 @@ func symbol(shape string, x float64, y int) string {
 }
 
 // worst orders what a dense item is shown as.
-var worst = []string{"lost", "failed", "gap", "missed", "cancelled", "replaced", "skipped", "waiting", "running", "succeeded", "coming"}
+var worst = []string{"lost", "failed", "gap", "missed", "cancelled", "replaced", "skipped", "retrying", "waiting", "running", "succeeded", "coming"}
 
 // dense draws several ticks that are too close together: a block, of which the part at the bottom
 // is the worst of them.

@@ -145,7 +145,7 @@ func (b *rowBuilder) entry(e *fleet.Entry, decided map[int64]bool) (cut bool) {
 		Tick: Time{e.Moment()}, Outcome: string(e.Outcome), Reason: e.Reason, Replica: e.Replica, Attempts: e.Attempts, Triggered: e.Triggered, Count: 1,
 	}
 	if e.State != wire.StateSettled {
-		i.Outcome = e.State
+		i.Outcome = b.stateNow(e)
 	}
 	switch {
 	case e.Token == 0 && e.State == wire.StateSettled:
@@ -171,6 +171,17 @@ func (b *rowBuilder) entry(e *fleet.Entry, decided map[int64]bool) (cut bool) {
 		b.add(i)
 	}
 	return false
+}
+
+// stateNow is the state of an open tick. Its history does not say that it waits for its next
+// attempt, and the status of its job does.
+func (b *rowBuilder) stateNow(e *fleet.Entry) string {
+	for _, open := range b.j.Open {
+		if open.Scheduled.Equal(e.Scheduled) && open.Token == e.Token && open.State == wire.StateRetrying {
+			return open.State
+		}
+	}
+	return e.State
 }
 
 func later(a, b time.Time) time.Time {

@@ -68,6 +68,17 @@ func TestTimelineShowsEveryKindOfTick(t *testing.T) {
 	golden(t, "timeline.txt", text(t, view.Timeline(s, map[string]fleet.JobHistory{"report": h}, query(t, view.ParseTimelineQuery, "span=2h"), noon)))
 }
 
+func TestTimelineShowsThatARunWaitsForItsNextAttempt(t *testing.T) {
+	s := one(t, "40 * * * *")
+	running := fleet.Entry{Job: "report", Scheduled: ago(20), Count: 1, State: wire.StateRunning, Started: ago(20), Replica: "web-1", Token: token(ago(20)), Attempts: 1}
+	retrying := running
+	retrying.State, retrying.Failing = wire.StateRetrying, &fleet.FailingRun{Job: "report", Token: running.Token, Attempt: 1, Next: noon.Add(time.Minute)}
+	s.Status.Jobs[0].Open = []fleet.Entry{retrying}
+	h := fleet.JobHistory{Watermark: ago(20), Since: ago(25), Entries: []fleet.Entry{running}}
+	require.Equal(t, []string{"11:40 run retrying"}, kinds(items(t, s, h, "span=2h&cells=120")))
+	require.Regexp(t, `report +w{5,}`, text(t, view.Timeline(s, map[string]fleet.JobHistory{"report": h}, query(t, view.ParseTimelineQuery, "span=2h"), noon)))
+}
+
 func TestGapNeedsADueTickWithoutARecord(t *testing.T) {
 	gaps := func(s *view.Snapshot, h fleet.JobHistory) (list []string) {
 		for _, i := range items(t, s, h, "span=2h&cells=120").Items {

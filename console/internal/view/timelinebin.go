@@ -73,7 +73,7 @@ func (i Item) word() string {
 }
 
 // severities orders what an item shows, the worst first.
-var severities = []string{"lost", "missed", "failed", "gap", "cancelled", "replaced", "skipped", "free", "waiting", "running", "succeeded", "coming"}
+var severities = []string{"lost", "missed", "failed", "gap", "cancelled", "replaced", "skipped", "free", "retrying", "waiting", "running", "succeeded", "coming"}
 
 func (i Item) severity() int {
 	n := slices.Index(severities, i.word())

@@ -61,7 +61,7 @@ type ItemKind string
 
 // The kinds of items.
 const (
-	ItemRun     ItemKind = "run"     // a bar, from start to end: its Outcome is of a run, or "running"
+	ItemRun     ItemKind = "run"     // a bar, from start to end: its Outcome is of a run, "running" or "retrying"
 	ItemNone    ItemKind = "none"    // settled without a run: Outcome is skipped, missed, lost …
 	ItemWaiting ItemKind = "waiting" // open, and nobody runs it: it waits, or is free for a takeover
 	ItemGap     ItemKind = "gap"     // due by the schedule, and the store has nothing of it

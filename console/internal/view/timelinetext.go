@@ -12,7 +12,7 @@ const textCells = 96
 // symbols are what the timeline has as text for what an item shows, the worst first where several
 // are in a cell.
 var symbols = map[string]byte{
-	"lost": 'L', "missed": 'M', "failed": 'F', "gap": '!', "cancelled": 'c', "replaced": 'r', "skipped": 's', "free": '?', "waiting": 'w',
+	"lost": 'L', "missed": 'M', "failed": 'F', "gap": '!', "cancelled": 'c', "replaced": 'r', "skipped": 's', "free": '?', "retrying": 'w', "waiting": 'w',
 	"running": '>', "succeeded": '=', "coming": '.',
 }
 
