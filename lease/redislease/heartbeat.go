@@ -18,6 +18,7 @@ func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.P
 		p.Members, p.Version, err = s.membersBut(ctx, h.Known)
 	}
 	if err != nil {
+		s.stay(ctx, h.Holder, h.Life, err)
 		return protocol.Pulse{}, fmt.Errorf("heartbeat of %s: %w", h.Holder, err)
 	}
 	return p, nil

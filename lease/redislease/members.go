@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -23,9 +24,18 @@ func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, l
 	_, err := s.router.do(ctx, announceScript.command(ctx, s.memberKeys(),
 		holder, max(0, life.Milliseconds()), info, protocol.FormerFor.Milliseconds(), protocol.MaxFormer))
 	if err != nil {
+		s.stay(ctx, holder, life, err)
 		return fmt.Errorf("announce %s: %w", holder, err)
 	}
 	return nil
+}
+
+// stay keeps a member alive whose heartbeat was refused because Redis is full: it lives, and says
+// what it said last.
+func (s *Store) stay(ctx context.Context, holder string, life time.Duration, refused error) {
+	if strings.HasPrefix(refused.Error(), "OOM ") && life > 0 {
+		_, _ = s.router.do(ctx, stayScript.command(ctx, s.memberKeys(), holder, life.Milliseconds(), protocol.FormerFor.Milliseconds()))
+	}
 }
 
 // Members implements [protocol.Membership].

@@ -63,6 +63,32 @@ func TestFullMemoryRefusesClaimsAndKeepsLeases(t *testing.T) {
 	require.Equal(t, 1, granted(t, s, claimOf("job", 111, "b", "r")).Attempt)
 }
 
+func TestMembersStayWhileRedisIsFull(t *testing.T) {
+	srv := redistest.Start(t, redistest.WithConf("maxmemory-policy", "noeviction"))
+	s := open(t, srv.Addr())
+	const life = time.Second
+	beat := protocol.Heartbeat{Holder: "a", Info: []byte("info"), Life: life}
+	_, err := s.Heartbeat(t.Context(), beat)
+	require.NoError(t, err)
+	require.NoError(t, s.SendHeartbeat(t.Context(), "b", []byte("other"), life))
+	require.NoError(t, srv.Client(t).ConfigSet(t.Context(), "maxmemory", "1").Err())
+	for end := time.Now().Add(2 * life); time.Now().Before(end); time.Sleep(life / 5) {
+		_, err := s.Heartbeat(t.Context(), beat)
+		require.ErrorContains(t, err, "OOM")
+		require.ErrorContains(t, s.SendHeartbeat(t.Context(), "b", []byte("new"), life), "OOM")
+		require.ErrorContains(t, s.SendHeartbeat(t.Context(), "c", nil, life), "OOM")
+	}
+	members, err := s.Members(t.Context())
+	require.NoError(t, err)
+	require.Len(t, members, 2)
+	require.Equal(t, "info", string(members[0].Info))
+	require.Equal(t, "other", string(members[1].Info), "what it said last")
+	time.Sleep(2 * life)
+	members, err = s.Members(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, members, "who says no more is gone")
+}
+
 func TestRecordsOfJobsAreNotEvicted(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithConf("maxmemory-policy", "volatile-lru"))
 	admin, s := srv.Client(t), open(t, srv.Addr())

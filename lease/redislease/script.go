@@ -28,6 +28,8 @@ var (
 	heartbeatSource string
 	//go:embed lua/announce.lua
 	announceSource string
+	//go:embed lua/stay.lua
+	staySource string
 	//go:embed lua/members.lua
 	membersSource string
 	//go:embed lua/former.lua
@@ -37,11 +39,12 @@ var (
 	sinceScript     = newScript("#!lua flags=allow-oom", clockSource, memorySource, sinceSource)
 	heartbeatScript = newScript("#!lua", clockSource, memorySource, formerSource, heartbeatSource)
 	announceScript  = newScript("#!lua", clockSource, formerSource, announceSource)
+	stayScript      = newScript("#!lua flags=allow-oom", clockSource, formerSource, staySource)
 	membersScript   = newScript("#!lua flags=allow-oom", clockSource, formerSource, membersSource)
 
 	scripts = []*script{
 		growingScript, gracedScript, essentialScript, readScript, sinceScript,
-		noteScript, heartbeatScript, announceScript, membersScript, setPutScript, setKeepScript, setGetScript, membersKnownScript, membersInfoScript,
+		noteScript, heartbeatScript, announceScript, stayScript, membersScript, setPutScript, setKeepScript, setGetScript, membersKnownScript, membersInfoScript,
 		nodeScript, nodeGrowsScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		guardedLockClaimScript, lockRenewScript, lockViewScript,
