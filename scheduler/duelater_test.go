@@ -99,6 +99,36 @@ func TestALossLeavesAloneWhatIsDueLater(t *testing.T) {
 	})
 }
 
+// TestATriggeredRunAtALossLeavesAloneWhatIsDueLater has a run write itself back after the loss whose
+// tick is later than one that jitter makes due after it.
+func TestATriggeredRunAtALossLeavesAloneWhatIsDueLater(t *testing.T) {
+	for name, down := range map[string]bool{"the record is made first": false, "the run writes itself back first": true} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				const period = 20 * time.Second
+				f.job(dueLate, "@every 20s", takes(6*time.Second), shifted(period), jobs.WithOverlap(jobs.Allow))
+				f.startMany(2)
+				tick, due := tickDueLate(period, period, 12*time.Second, 19*time.Second)
+				f.sleepTo(due - 8*time.Second)
+				f.trigger(dueLate)
+				f.sleepTo(due - 7*time.Second)
+				if down { // nobody makes the record before
+					for _, r := range f.replicas {
+						r.link.set(func(c call) fault { return fault{cut: c.verb == verbSync} })
+					}
+				}
+				f.store.Forget()
+				f.sleepTo(due - 4*time.Second)
+				for _, r := range f.replicas {
+					r.link.heal()
+				}
+				f.runsAt(tick, due)
+				require.Empty(t, f.passed(dueLate))
+			})
+		})
+	}
+}
+
 func TestADeployLeavesAloneWhatIsDueLater(t *testing.T) {
 	const period = 20 * time.Second
 	tick, due := tickDueLate(2*period, period, 9*time.Second, 19*time.Second)

@@ -115,7 +115,7 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 		r.Theoretical = next
 	}
 	n := max(at.milli(), r.triggered()+1)
-	for n%1000 == 0 || r.find(n) >= 0 || r.remembers(n) || r.excepted(n) { // whole seconds are ticks of schedules
+	for !isTriggered(n) || r.find(n) >= 0 || r.remembers(n) || r.excepted(n) {
 		n++
 	}
 	r.Triggered = append(r.Triggered, Triggered{n, t.Request})

@@ -88,17 +88,57 @@ func (r *Record) current(g protocol.Grant) *Entry {
 		return nil
 	}
 	r.Token = max(r.Token, g.Token)
-	if r.Known {
-		r.learn(g.Tick)
-	} else {
-		r.Gap.To = max(r.Gap.To, g.Tick)
-	}
+	r.wroteBack(g.Tick)
 	if i >= 0 {
 		r.remove(i)
 	}
 	g.Note = ""
 	r.Open = append(r.Open, Entry{Grant: g})
 	return &r.Open[len(r.Open)-1]
+}
+
+// wroteBack takes in that the holder of a tick, which the record has lost, has written it back: the
+// ticks before it were decided. Those before a triggered one need not be, if jitter makes them due
+// later.
+func (r *Record) wroteBack(tick int64) {
+	switch {
+	case !r.Known:
+		r.Gap.To = max(r.Gap.To, tick)
+	case r.Policy.Jitter > 0 && isTriggered(tick):
+		r.widen(tick)
+		r.noteTriggered(tick)
+	default:
+		r.learn(tick)
+	}
+}
+
+// proven is up to which tick the holders that wrote themselves back to a record that was not known
+// prove that all were decided.
+func (r *Record) proven(p protocol.Policy) (newest int64) {
+	if p.Jitter == 0 || !isTriggered(r.Gap.To) {
+		return r.Gap.To
+	}
+	r.noteTriggered(r.Gap.To)
+	for _, e := range r.Open {
+		if !isTriggered(e.Tick) {
+			newest = max(newest, e.Tick)
+		}
+	}
+	for _, s := range r.Settled {
+		if !isTriggered(s.Tick) {
+			newest = max(newest, s.Tick)
+		}
+	}
+	return newest
+}
+
+// isTriggered reports whether a tick of a job was triggered: schedules tick at whole seconds.
+func isTriggered(tick int64) bool { return tick%1000 != 0 }
+
+func (r *Record) noteTriggered(tick int64) {
+	if tick > r.triggered() {
+		r.Triggered = append(r.Triggered, Triggered{Tick: tick})
+	}
 }
 
 // toEnd moves an open entry behind the others: the order is that of the last news.

@@ -138,10 +138,8 @@ func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 	r.restart(at)
 	made := !r.Known
 	if made {
-		// Holders that have written themselves back meanwhile (Gap.To) prove that at least so much
-		// was decided.
-		r.Known, r.Watermark = true, max(y.Watermark, y.Known, r.Gap.To)
-		r.Gap.To = r.Watermark
+		r.Known, r.Watermark = true, max(y.Watermark, y.Known, r.proven(y.Policy))
+		r.Gap.To = max(r.Gap.To, r.Watermark)
 		r.Policy = y.Policy
 		if y.Paused != nil {
 			p := *y.Paused
@@ -241,10 +239,16 @@ func (r *Record) learn(known int64) {
 	if r.Watermark >= known {
 		return
 	}
+	r.widen(known)
+	r.Watermark = known
+}
+
+// widen makes the gap reach to a tick, as far as the record does not know what was before.
+func (r *Record) widen(to int64) {
 	if r.Gap.To < r.Watermark {
 		r.Gap.From = r.Watermark
 	}
-	r.Watermark, r.Gap.To = known, known
+	r.Gap.To = max(r.Gap.To, to)
 }
 
 func (r *Record) find(tick int64) int {
