@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing/synctest"
 	"time"
 
@@ -20,7 +21,7 @@ type Nemesis struct {
 	// each kind hides others: after a step of the clock, say, little can be judged. See Groce and
 	// others, Swarm Testing, ISSTA 2012.
 	Kinds []string
-	// Payload returns the payload of the next trigger; nil is none.
+	// Payload returns the payload of the next trigger; nil is none. Two goroutines may call it.
 	Payload func() string
 	// Disturb, if it is not nil, is called among the faults. It may do what the test knows of.
 	Disturb func(draw *rand.Rand)
@@ -43,7 +44,7 @@ func Kinds() []string {
 	return []string{"outage", "cut", "freeze", "kill", "stop", "replies", "slow", "clock", "forget", "pause", "trigger"}
 }
 
-// AdvanceUnder lets d pass under faults, one after the other, and then heals the fleet. Most begin
+// AdvanceUnder lets d pass under faults, one or two at a time, and then heals the fleet. Most begin
 // within 50 ms after a tick is due. They last up to 6 TTL, and a killed or stopped replica is
 // followed by another with its options. Clients connect within 1 s of the store's return.
 func (f *Fleet) AdvanceUnder(n Nemesis, d time.Duration) {
@@ -63,18 +64,18 @@ func (f *Fleet) AdvanceUnder(n Nemesis, d time.Duration) {
 	}
 	f.t.Logf("solotest: seed %d: %s", n.Seed, strings.Join(kinds, ", "))
 	f.start()
-	h := &harm{Fleet: f, Rand: draw, Nemesis: n}
+	h := &harm{Fleet: f, Rand: draw, Nemesis: n, kinds: kinds}
 	for _, r := range append(f.alive(), &replica{link: f.people.link}) {
 		h.seed(r)
 	}
-	for end := time.Now().Add(d); time.Now().Before(end); {
-		h.untilNext()
-		if i := h.IntN(len(kinds) + 1); i < len(kinds) {
-			h.do(kinds[i])
-		} else if n.Disturb != nil {
-			n.Disturb(draw)
-		}
+	var all sync.WaitGroup
+	end := time.Now().Add(d)
+	if h.IntN(2) == 0 && !slices.Contains(kinds, "forget") { // two faults at a time
+		other := &harm{Fleet: f, Rand: rand.New(rand.NewPCG(n.Seed, 4)), Nemesis: Nemesis{Payload: n.Payload}, kinds: kinds}
+		all.Go(func() { other.until(end) })
 	}
+	h.until(end)
+	all.Wait()
 	h.heal()
 	synctest.Wait()
 }
@@ -84,7 +85,18 @@ type harm struct {
 	*Fleet
 	*rand.Rand
 	Nemesis
-	unresumed []string // jobs whose resume got no answer
+	kinds []string
+}
+
+func (h *harm) until(end time.Time) {
+	for time.Now().Before(end) {
+		h.untilNext()
+		if i := h.IntN(len(h.kinds) + 1); i < len(h.kinds) {
+			h.do(h.kinds[i])
+		} else if h.Disturb != nil {
+			h.Disturb(h.Rand)
+		}
+	}
 }
 
 func (h *harm) between(least, most time.Duration) time.Duration {
@@ -136,9 +148,11 @@ func (h *harm) heal() {
 		h.Resume(r.id)
 	}
 	h.people.link.heal()
-	for _, job := range h.unresumed {
-		_, _ = h.shared.Resume(context.Background(), job, protocol.Resume{By: operator}) // the store may have forgotten the job
-		h.end("", job, "pause")
+	for _, fault := range h.Faults() {
+		if fault.Kind == "pause" && fault.To.IsZero() { // its resume got no answer
+			_, _ = h.shared.Resume(context.Background(), fault.Job, protocol.Resume{By: operator}) // the store may have forgotten the job
+			h.end("", fault.Job, "pause")
+		}
 	}
 }
 
@@ -148,6 +162,9 @@ func (h *harm) recover() {
 
 func (h *harm) do(kind string) {
 	alive := h.alive()
+	if len(alive) == 0 { // of two at a time, another is being started
+		return
+	}
 	r := alive[h.IntN(len(alive))]
 	switch kind {
 	case "outage":
@@ -239,11 +256,9 @@ func (h *harm) pause() {
 	h.begin(Fault{Kind: "pause", Job: job.Name()}, false)
 	_, _ = h.people.Pause(ctx, job.Name(), protocol.Pause{By: operator})
 	time.Sleep(h.between(0, 5*time.Second))
-	if _, err := h.people.Resume(context.Background(), job.Name(), protocol.Resume{By: operator}); err != nil {
-		h.unresumed = append(h.unresumed, job.Name())
-		return
+	if _, err := h.people.Resume(context.Background(), job.Name(), protocol.Resume{By: operator}); err == nil {
+		h.end("", job.Name(), "pause")
 	}
-	h.end("", job.Name(), "pause")
 }
 
 // trigger triggers a job some times at once. Each caller repeats its call a few times.

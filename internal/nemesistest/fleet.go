@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,10 +69,10 @@ func (s *simulation) live(life time.Duration) {
 	for range 2 + s.IntN(3) {
 		s.fleet.Start(append(hasRoom(s.room()), scheduler.WithShutdownGrace(s.between(0, 10*time.Second)))...)
 	}
-	payloads := 0
+	var payloads atomic.Int64
 	s.fleet.AdvanceUnder(solotest.Nemesis{
 		Seed: s.seed, Kinds: kinds,
-		Payload: func() string { payloads++; return fmt.Sprint("trigger-", payloads) },
+		Payload: func() string { return fmt.Sprint("trigger-", payloads.Add(1)) },
 		Disturb: func(*rand.Rand) {
 			if edits {
 				i := s.IntN(len(s.jobs))

@@ -194,11 +194,13 @@ func (j *judge) end(list []*jobs.Job) {
 
 // decidedLocked judges whether no tick waits for longer than there is a reason.
 func (j *judge) decidedLocked(job *jobs.Job, record protocol.Record) {
+	if slices.ContainsFunc(record.Open, func(o protocol.Open) bool { return o.Remaining > 0 }) {
+		return // the others may have to wait for the one that runs
+	}
 	now := j.fleet.Now()
-	runs := slices.ContainsFunc(record.Open, func(o protocol.Open) bool { return o.Remaining > 0 })
 	for _, open := range record.Open {
 		due := wire.Due(job.Name(), open.Tick, job.Spec().Jitter)
-		if !runs && now.Sub(time.UnixMilli(due)) > 2*time.Minute { // else it may have to wait for the one that runs
+		if now.Sub(time.UnixMilli(due)) > 2*time.Minute {
 			j.failLocked("decided: %s at %d is still open", job.Name(), open.Tick)
 		}
 	}
