@@ -13,7 +13,7 @@ step() {
 }
 
 step go test -race -count="$rounds" -timeout=0 \
-	-run='^(TestHistories|TestNoHistoryOf)' ./lease/... ./lock ./scheduler ./test/contention ./internal/nemesistest
+	-run='^(TestHistories|TestNoHistoryOf)' ./lease/... ./lock ./test/contention ./internal/nemesistest
 step go test -count="$rounds" -timeout=0 ./scheduler # without the race detector its hours and days are whole
 step go test -race -count="$rounds" -timeout=0 ./test/fleet
 step go test -race -count="$rounds" -timeout=0 ./test/stores -all

@@ -74,16 +74,25 @@ func (s *simulation) live(life time.Duration) {
 		Seed: s.seed, Kinds: kinds,
 		Payload: func() string { return fmt.Sprint("trigger-", payloads.Add(1)) },
 		Disturb: func(*rand.Rand) {
-			if edits {
-				i := s.IntN(len(s.jobs))
+			if i := s.IntN(len(s.jobs)); edits {
 				s.jobs[i] = s.draw(s.jobs[i].Name())
 				s.fleet.Redefine(s.jobs[i])
+			} else {
+				s.trigger(s.jobs[i].Name())
 			}
 		},
 	}, life)
 	s.fleet.Start(hasRoom(0)...) // what waits for room has it
 	time.Sleep(3 * time.Minute)  // the longest run, leases that ran out, and a last try of everything
 	s.judge.end(s.jobs)
+}
+
+// trigger triggers a job, if the store has it, and has the judge look for what becomes of it.
+func (s *simulation) trigger(job string) {
+	answer, err := s.fleet.Store().(protocol.Controller).Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
+	if err == nil && answer.Status == protocol.Opened {
+		s.judge.trigger(tick{job, answer.Tick})
+	}
 }
 
 var errWork = errors.New("work failed")

@@ -24,6 +24,14 @@ type judge struct {
 	ticks    map[tick][]*execution
 	payloads map[string]tick
 	settled  map[tick]string // by whom
+	tokens   map[string][]highest
+	asked    []tick // that were triggered, and must be decided
+}
+
+// highest is the highest token of a job's runs that began by then.
+type highest struct {
+	began time.Time
+	token int64
 }
 
 type tick struct {
@@ -45,7 +53,7 @@ type execution struct {
 func newJudge(f *solotest.Fleet) *judge {
 	return &judge{
 		fleet: f, weights: map[string]int{}, ticks: map[tick][]*execution{},
-		payloads: map[string]tick{}, settled: map[tick]string{},
+		payloads: map[string]tick{}, settled: map[tick]string{}, tokens: map[string][]highest{},
 	}
 }
 
@@ -123,6 +131,7 @@ func (j *judge) begin(room int, e *execution) *execution {
 	if j.dead(run.Replica) {
 		return e
 	}
+	j.tokenLocked(e)
 	for _, before := range j.ticks[key] {
 		if before.run.Token > run.Token || before.run.Token == run.Token && before.run.Attempt >= run.Attempt {
 			j.failLocked("token: %v begins with attempt %d and token %d, after %d with %d",
@@ -153,6 +162,25 @@ func (j *judge) begin(room int, e *execution) *execution {
 	}
 	j.ticks[key] = append(j.ticks[key], e)
 	return e
+}
+
+// tokenLocked judges whether a run has a higher token than all of its job that were granted before:
+// those that began a TTL ago.
+func (j *judge) tokenLocked(e *execution) {
+	list := j.tokens[e.run.Job]
+	for _, h := range slices.Backward(list) {
+		if e.began.Sub(h.began) > solotest.TTL {
+			if e.run.Attempt == 1 && h.token >= e.run.Token {
+				j.failLocked("token: %s at %s begins with token %d, after one with %d", e.run.Job, clock(e.run.Tick), e.run.Token, h.token)
+			}
+			break
+		}
+	}
+	top := e.run.Token
+	if n := len(list); n > 0 {
+		top = max(top, list[n-1].token)
+	}
+	j.tokens[e.run.Job] = append(list, highest{e.began, top})
 }
 
 func (j *judge) observe(event scheduler.Event) {
@@ -187,6 +215,7 @@ func (j *judge) end(list []*jobs.Job) {
 		edited := slices.ContainsFunc(j.of("edit"), func(f solotest.Fault) bool { return f.Job == job.Name() })
 		if !edited && len(j.of("clock")) == 0 {
 			j.keptLocked(job, record)
+			j.triggeredLocked(job.Name(), record)
 			j.earlyLocked(job, record)
 		}
 	}
@@ -230,6 +259,24 @@ func (j *judge) keptLocked(job *jobs.Job, record protocol.Record) {
 			continue
 		}
 		j.failLocked("kept: nobody decided %s at %d, due at %s; pauses %v", job.Name(), n, clock(due), pauses)
+	}
+}
+
+func (j *judge) trigger(t tick) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.asked = append(j.asked, t)
+}
+
+// triggeredLocked judges whether every trigger that was answered is decided, or waits.
+func (j *judge) triggeredLocked(job string, record protocol.Record) {
+	for _, t := range j.asked {
+		if t.job != job || len(j.of("forget")) > 0 || len(record.Settled) >= protocol.MaxHistory ||
+			slices.ContainsFunc(record.Settled, func(s protocol.Settled) bool { return s.Tick == t.at }) ||
+			slices.ContainsFunc(record.Open, func(o protocol.Open) bool { return o.Tick == t.at }) {
+			continue
+		}
+		j.failLocked("trigger: nobody decided %v", t)
 	}
 }
 
