@@ -186,7 +186,7 @@ func (j *judge) tokenLocked(e *execution) {
 func (j *judge) observe(event scheduler.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	switch e := event.(type) { //nolint:gochecksumtype // the others are not judged
+	switch e := event.(type) {
 	case scheduler.RunStarted:
 		if e.Run.Payload == "" && len(j.of("clock")) == 0 && j.fleet.Now().Before(e.Run.Tick) && !j.dead(e.Run.Replica) {
 			j.failLocked("early: %s begins %s %s early", e.Run.Replica, e.Run.TickID(), -e.Lag)
