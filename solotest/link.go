@@ -77,10 +77,12 @@ type link struct {
 	mu     sync.Mutex
 	state  condition // works, refuses or drops
 	killed bool
-	back   time.Time     // connections are refused until then
-	lost   float64       // the part of replies that get lost
-	slow   time.Duration // at most, there and back
-	part   float64       // of requests that are slow
+	back   time.Time      // connections are refused until then
+	lost   float64        // the part of replies that get lost
+	slow   time.Duration  // at most, there and back
+	part   float64        // of requests that are slow
+	tossed map[string]int // at the present moment, by request
+	at     time.Time
 	frozen chan struct{} // closed when the replica goes on; nil unless it is frozen
 }
 
@@ -143,13 +145,17 @@ type luck struct {
 	late        bool          // it is carried out though its caller gave up
 }
 
-// toss draws the luck of a request. It depends on the link, the moment and the request, and not on
-// those before, so that the order of goroutines does not matter.
+// toss draws the luck of a request. It depends on the link, the moment and the request, not on
+// those before it: so the order of goroutines does not matter.
 func (l *link) toss(what string) (t luck) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if now := time.Now(); !now.Equal(l.at) {
+		l.at, l.tossed = now, map[string]int{}
+	}
+	l.tossed[what]++
 	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, time.Now().UnixNano(), what)
+	_, _ = fmt.Fprint(h, l.at.UnixNano(), what, l.tossed[what])
 	draw := rand.New(rand.NewPCG(l.seed, h.Sum64()))
 	t.lost, t.late = draw.Float64() < l.lost, draw.IntN(2) == 0
 	if l.slow > 0 && draw.Float64() < l.part {
@@ -269,7 +275,7 @@ func (l *link) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	var results []driver.Result
 	what := ""
 	if len(ops) > 0 {
-		what = ops[0].Key
+		what = fmt.Sprint(ops[0].Key, ops[0].Change != nil)
 	}
 	ops = slices.Clone(ops)
 	err := l.through(ctx, what, func() { results = l.store.Do(context.Background(), ops) })

@@ -40,4 +40,5 @@
 //	succeeded  a lease that ran out may be ended without the return grace            20
 //	alone      a context ends a TTL after its lease                                  2
 //	settled    a settled tick is granted again within a minute                       1
+//	trigger    a trigger whose reply was lost is not known when it is sent again     1
 package nemesistest
