@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -134,11 +135,17 @@ func systemTables(binary string) (io.Reader, error) {
 	return strings.NewReader(text.String()), nil
 }
 
-// freeAddr returns a loopback address on which nobody listens.
+// freeAddr returns a loopback address on which nobody listens. Its port is below those that the kernel
+// hands out to outgoing connections: while a server is killed, one of them could take it.
 func freeAddr() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const lowest, past = 10000, 32768
+	for tries := 0; ; tries++ {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(past-lowest)))
+		switch {
+		case err == nil:
+			return listener.Addr().String(), listener.Close()
+		case tries > 100:
+			return "", err
+		}
 	}
-	return listener.Addr().String(), listener.Close()
 }
