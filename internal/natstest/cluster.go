@@ -18,7 +18,7 @@ func StartCluster(t testing.TB) []*Server {
 	}
 	var servers []*Server
 	for _, own := range routes {
-		servers = append(servers, prepare(t, WithConf(fmt.Sprintf("cluster { name: test, listen: %q, routes: [%s] }",
+		servers = append(servers, prepare(t, WithConf(fmt.Sprintf("cluster { name: test, listen: %q, routes: [%s], no_advertise: true }",
 			own, `"nats://`+strings.Join(routes, `", "nats://`)+`"`))))
 	}
 	for _, s := range servers {
