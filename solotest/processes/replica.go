@@ -207,6 +207,8 @@ func (r *Replica) observe(e scheduler.Event) {
 	if ending != nil {
 		if at, ok := r.returned.LoadAndDelete(attempt{run.Job, run.Token, run.Attempt}); ok {
 			event.At = at.(time.Time) // before the end was recorded
+		} else { // the handler was not called, since the context had ended before
+			event.At = event.At.Add(-ending.Ago)
 		}
 		event.Ended, event.Outcome, event.Lost = true, string(ending.Outcome), ending.Lost
 		if ending.Err != nil {

@@ -46,6 +46,7 @@ type Ending struct {
 	Outcome lease.Outcome
 	Lost    bool
 	Err     error
+	Ago     time.Duration // how long the run had ended before its event
 }
 
 // Of returns the run that an event is about, and how it ended: nil when it began. ok is false for
@@ -55,11 +56,11 @@ func Of(e scheduler.Event) (run jobs.Run, ending *Ending, ok bool) {
 	case scheduler.RunStarted:
 		return e.Run, nil, true
 	case scheduler.RunSettled:
-		return e.Run, &Ending{Outcome: e.Outcome, Err: e.Err}, true
+		return e.Run, &Ending{Outcome: e.Outcome, Err: e.Err, Ago: e.Held - e.Took}, true
 	case scheduler.RunLost:
-		return e.Run, &Ending{Lost: true, Err: e.Err}, true
+		return e.Run, &Ending{Lost: true, Err: e.Err, Ago: e.Held - e.Took}, true
 	case scheduler.RunReleased:
-		return e.Run, &Ending{Err: e.Err}, true
+		return e.Run, &Ending{Err: e.Err, Ago: e.Held - e.Took}, true
 	}
 	return jobs.Run{}, nil, false
 }
