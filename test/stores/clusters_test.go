@@ -45,8 +45,22 @@ func last(t testing.TB, line string) float64 {
 	return n
 }
 
+func etcdCluster(t testing.TB) *server {
+	members, err := servertest.EtcdCluster()
+	require.NoError(t, err)
+	var list []member
+	for _, m := range members {
+		t.Cleanup(m.Stop)
+		list = append(list, member{
+			addr: m.Addr(0), leads: func() bool { return servertest.Leads(m) },
+			freeze: must(t, m.Freeze), thaw: must(t, m.Thaw), kill: m.Kill, restart: must(t, m.Run),
+		})
+	}
+	return cluster(t, list)
+}
+
 var etcd = kit{
-	name: "etcd", successor: anotherLeader,
+	name: "etcd", successor: anotherLeader, replicated: etcdCluster, lasting: etcdCluster, short: true,
 	start: func(t testing.TB) *server {
 		s, err := servertest.Etcd(durable(t, "--unsafe-no-fsync=false")...)
 		require.NoError(t, err)
@@ -73,26 +87,26 @@ var etcd = kit{
 			stepClock: func(ahead time.Duration) { require.NoError(t, s.SetClock(ahead)) },
 		}
 	},
-	replicated: func(t testing.TB) *server {
-		members, err := servertest.EtcdCluster()
-		require.NoError(t, err)
-		var list []member
-		for _, m := range members {
-			t.Cleanup(m.Stop)
-			list = append(list, member{
-				addr: m.Addr(0), leads: func() bool { return servertest.Leads(m) },
-				freeze: must(t, m.Freeze), thaw: must(t, m.Thaw), kill: m.Kill, restart: must(t, m.Run),
-			})
-		}
-		return cluster(t, list)
-	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {
 		return etcdlease.Open("etcd://"+strings.Join(addrs, ","), namespace)
 	},
 }
 
+func natsCluster(t testing.TB) *server {
+	servers := natstest.StartCluster(t)
+	admin := natstest.Connect(t, natstest.URL(servers...))
+	var list []member
+	for _, m := range servers {
+		list = append(list, member{
+			addr: m.Addr(), leads: func() bool { return natstest.Leader(t, admin, "KV_solotick", servers) == m },
+			freeze: m.Freeze, thaw: m.Thaw, kill: m.Kill, restart: m.Restart,
+		})
+	}
+	return cluster(t, list)
+}
+
 var natsJetStream = kit{
-	name: "NATS", successor: anotherLeader,
+	name: "NATS", successor: anotherLeader, replicated: natsCluster, lasting: natsCluster,
 	start: func(t testing.TB) *server {
 		monitor, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -117,18 +131,6 @@ var natsJetStream = kit{
 				return seen.Messages
 			},
 		}
-	},
-	replicated: func(t testing.TB) *server {
-		servers := natstest.StartCluster(t)
-		admin := natstest.Connect(t, natstest.URL(servers...))
-		var list []member
-		for _, m := range servers {
-			list = append(list, member{
-				addr: m.Addr(), leads: func() bool { return natstest.Leader(t, admin, "KV_solotick", servers) == m },
-				freeze: m.Freeze, thaw: m.Thaw, kill: m.Kill, restart: m.Restart,
-			})
-		}
-		return cluster(t, list)
 	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {
 		return natslease.Open(fmt.Sprintf("nats://%s?replicas=%d", strings.Join(addrs, ","), len(addrs)), namespace)
@@ -161,8 +163,22 @@ func removeNodes(t testing.TB, addr string) {
 	}, patience, time.Millisecond)
 }
 
+func zooKeepers(t testing.TB) *server {
+	servers := zktest.StartEnsemble(t, 3)
+	var list []member
+	for _, m := range servers {
+		list = append(list, member{
+			addr: m.Addr(), leads: m.Leads,
+			freeze: func() { m.Freeze(t) }, thaw: func() { m.Thaw(t) }, kill: m.Kill, restart: func() { m.Restart(t) },
+		})
+	}
+	s := cluster(t, list)
+	s.all.thaw = func() { zktest.ThawAll(t, servers) }
+	return s
+}
+
 var zooKeeper = kit{
-	name: "ZooKeeper", successor: anotherLeader,
+	name: "ZooKeeper", successor: anotherLeader, replicated: zooKeepers, lasting: zooKeepers,
 	start: func(t testing.TB) *server {
 		s := zktest.StartWithClock(t, durable(t, "forceSync=yes")...)
 		var kept string
@@ -190,17 +206,6 @@ var zooKeeper = kit{
 				return last(t, strings.SplitN(string(text), "\n", 2)[0])
 			},
 		}
-	},
-	replicated: func(t testing.TB) *server {
-		servers := zktest.StartEnsemble(t, 3)
-		var list []member
-		for _, m := range servers {
-			list = append(list, member{
-				addr: m.Addr(), leads: m.Leads,
-				freeze: func() { m.Freeze(t) }, thaw: func() { m.Thaw(t) }, kill: m.Kill, restart: func() { m.Restart(t) },
-			})
-		}
-		return cluster(t, list)
 	},
 	open: func(addrs []string, namespace string) (lease.Store, error) {
 		return zklease.Open("zk://"+strings.Join(addrs, ","), namespace)

@@ -3,7 +3,8 @@
 //
 //	go test ./test/stores -update
 //
-// goes through every fault of every store, and writes testdata/found.json and the table.
+// goes through every fault of every store, and writes testdata/found.json and the table. With -runs 10
+// it goes through each ten times, and -run chooses stores and faults.
 // Without -update it goes through the faults that are quick, and compares. BenchmarkStores,
 // BenchmarkCustomary and BenchmarkFleets measure all stores in the same way.
 package stores

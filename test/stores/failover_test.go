@@ -17,7 +17,7 @@ import (
 // failingOver is a Redis whose replica takes its place: the link between them fails first, and what
 // comes then is lost unless somebody waits for it.
 func failingOver(name string, options ...redislease.Option) kit {
-	return kit{
+	k := kit{
 		name: name, successor: "to its replica, which is cut off before",
 		cannot: map[string]string{
 			serverFrozen: asAlone, serverKilled: asAlone, emptied: asAlone, restored: asAlone, clockStepped: asAlone,
@@ -45,10 +45,21 @@ func failingOver(name string, options ...redislease.Option) kit {
 				require.NoError(t, primary.Client(t).ReplicaOf(t.Context(), host, port).Err())
 			}}
 		},
+		lasting: func(t testing.TB) *server {
+			primary := redistest.Start(t, redistest.WithAOF())
+			follower := redistest.Start(t, redistest.WithAOF(), redistest.WithReplicaOf(primary))
+			return &server{addrs: []string{primary.Addr()}, all: ofRedis(primary, follower)}
+		},
 		open: func(addrs []string, namespace string) (lease.Store, error) {
 			return openRedis(addrs, namespace, options...)
 		},
 	}
+	if len(options) == 0 {
+		for _, s := range outages {
+			k.cannot[s.fault] = asDurable
+		}
+	}
+	return k
 }
 
 const anotherLeader = "to another of three servers: the leader is killed, and was alone before, with the two others frozen"
@@ -72,6 +83,10 @@ func cluster(t testing.TB, members []member) *server {
 			return i >= 0
 		}, patience, 20*time.Millisecond)
 		return i
+	}
+	s.all = power{
+		freeze: each(members, func(m member) { m.freeze() }), thaw: each(members, func(m member) { m.thaw() }),
+		kill: each(members, func(m member) { m.kill() }), restart: each(members, func(m member) { m.restart() }),
 	}
 	s.failOver = func(before func()) {
 		first := leader()

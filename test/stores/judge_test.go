@@ -17,6 +17,7 @@ type finding struct {
 	Kept   bool   `json:"kept"`
 	Later  int    `json:"later,omitempty"`  // by so many TTLs, of a promise about time
 	Reason string `json:"reason,omitempty"` // why it is not kept
+	Runs   int    `json:"runs,omitempty"`   // how often it was seen
 	Cannot bool   `json:"cannot,omitempty"` // the fault cannot be brought about, for that reason
 
 	exact time.Duration // of a promise about time, for the log
@@ -65,24 +66,29 @@ func (st *stage) resumed() string {
 
 // forgotten looks in the history for the run that was settled before the fault.
 func (st *stage) forgotten() string {
-	if !st.settled("key")[st.triggered.UnixMilli()] {
+	if st.outcomes("key")[st.triggered.UnixMilli()] != succeeded {
 		why, err := st.asked.Why(st.t.Context(), "key", nil, st.triggered)
 		st.t.Logf("tick %s is not in the history: %s (%v)", st.triggered, why, err)
 		return "the history is gone"
 	}
+	if st.scene.outage {
+		return st.misjudged()
+	}
 	return ""
 }
 
-// settled are the ticks of a job that succeeded, by the history.
-func (st *stage) settled(job string) map[int64]bool {
-	list := map[int64]bool{}
+// outcomes are those of the ticks of a job that were settled, by the history.
+func (st *stage) outcomes(job string) map[int64]lease.Outcome {
+	list := map[int64]lease.Outcome{}
 	st.ask(func(ctx context.Context) error {
 		history, err := st.asked.History(ctx, job, 100)
 		if errors.Is(err, fleet.ErrUnknown) {
 			return nil
 		}
 		for _, e := range history {
-			list[e.Scheduled.UnixMilli()] = e.Outcome == succeeded
+			if e.Outcome != "" { // it was settled
+				list[e.Scheduled.UnixMilli()] = e.Outcome
+			}
 		}
 		return err
 	})
@@ -95,14 +101,14 @@ func (st *stage) missing(over time.Time) string {
 	first := slices.MinFunc(st.fleet.Runs("each"), func(a, b solotest.Execution) int { return a.Tick.Compare(b.Tick) }).Tick
 	st.unless("each", over, ttl, func() bool {
 		missing = nil
-		settled := st.settled("each") // also of a replica that was killed before it said so
+		settled := st.outcomes("each") // also of a replica that was killed before it said so
 		for _, e := range st.fleet.Runs("each") {
 			if e.Outcome == succeeded {
-				settled[e.Tick.UnixMilli()] = true
+				settled[e.Tick.UnixMilli()] = succeeded
 			}
 		}
 		for tick := first; tick.Before(over); tick = tick.Add(time.Second) {
-			if !settled[tick.UnixMilli()] {
+			if settled[tick.UnixMilli()] != succeeded {
 				missing = append(missing, tick)
 			}
 		}
@@ -123,6 +129,8 @@ func (st *stage) dropped() string {
 	if st.unless("long", time.Now(), 3*ttl, func() bool { return st.succeeded("long", time.Time{}) }) {
 		return ""
 	}
+	why, err := st.asked.Why(st.t.Context(), "long", nil, st.first().Tick)
+	st.t.Logf("the long run was not made again: %s (%v); %+v", why, err, st.fleet.Runs("long"))
 	return "the store has forgotten the run"
 }
 
@@ -151,7 +159,11 @@ func (st *stage) unless(job string, over time.Time, long time.Duration, holds fu
 // twice looks for ticks that succeeded twice, began again after they had succeeded, or ran on two
 // replicas at once. Where one of them was frozen, only its token can keep it from doing harm.
 func (st *stage) twice() string {
-	for _, job := range []string{"each", "long", "key"} {
+	list := []string{"each", "long", "key"}
+	for i := 0; st.scene.outage && i < burstJobs; i++ {
+		list = append(list, burstName(i))
+	}
+	for _, job := range list {
 		byTick := map[int64][]solotest.Execution{}
 		for _, e := range st.fleet.Runs(job) {
 			byTick[e.Tick.UnixMilli()] = append(byTick[e.Tick.UnixMilli()], e)
@@ -162,7 +174,7 @@ func (st *stage) twice() string {
 				a := runs[i]
 				frozen := st.scene.fault == frozen && a.Replica == st.victim
 				switch {
-				case a.Outcome == succeeded:
+				case st.finished(a):
 					return st.fault("a tick ran again after it had succeeded", a, b)
 				case !frozen && a.Ended.After(b.Began):
 					return st.fault("a tick ran on two replicas at once", a, b)

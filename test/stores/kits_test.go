@@ -24,6 +24,7 @@ const (
 	noFailover = "nothing fails over"
 	noServer   = "there is no server"
 	asAlone    = "as the column Redis"
+	asDurable  = "as the column Redis, appendonly"
 )
 
 var memory = kit{
@@ -40,8 +41,9 @@ var memory = kit{
 }
 
 var sqliteFile = kit{
-	name: "SQLite file",
+	name: "SQLite file", coldRestore: true,
 	cannot: map[string]string{
+		allServersKilled: noServer, allServersFrozen: noServer, allCutOff: noServer,
 		cutOff: noServer, serverFrozen: noServer, serverKilled: noServer, failedOver: noFailover,
 		clockStepped: "its clock is the machine's, which a test cannot set",
 	},
@@ -98,8 +100,10 @@ func scripts(t testing.TB, servers ...*redistest.Server) (n float64) {
 }
 
 var redisPlain = kit{
-	name:   "Redis",
-	cannot: map[string]string{failedOver: noFailover},
+	name: "Redis",
+	cannot: map[string]string{
+		failedOver: noFailover, allServersKilled: "it has forgotten everything, as after 3 s", allServersFrozen: asDurable, allCutOff: asDurable,
+	},
 	start: func(t testing.TB) *server {
 		s := redistest.Start(t, redistest.WithClock())
 		admin := s.Client(t)
@@ -129,20 +133,30 @@ var redisPlain = kit{
 }
 
 var redisDurable = kit{
-	name: "Redis, appendonly",
+	name: "Redis, appendonly", short: true,
 	cannot: map[string]string{
 		serverFrozen: asAlone, emptied: asAlone, restored: asAlone, clockStepped: asAlone, failedOver: noFailover,
 	},
 	start: func(t testing.TB) *server {
 		s := redistest.Start(t, redistest.WithAOF())
-		return &server{addrs: []string{s.Addr()}, kill: s.Kill, restart: s.Restart, requests: func() float64 { return scripts(t, s) }}
+		return &server{addrs: []string{s.Addr()}, all: ofRedis(s), kill: s.Kill, restart: s.Restart, requests: func() float64 { return scripts(t, s) }}
 	},
 	open: openPlain,
 }
 
 var redisQuorum = kit{
 	name: "quorum", successor: "one of three servers is killed, and comes back empty; another was frozen before, so that the last moments are with one of the two that count",
-	cannot: map[string]string{restored: "three servers have no backup of one moment"},
+	cannot: map[string]string{restored: "three servers have no backup of one moment"}, short: true,
+	lasting: func(t testing.TB) *server {
+		var list []*redistest.Server
+		s := new(server)
+		for range 3 {
+			list = append(list, redistest.Start(t, redistest.WithAOF()))
+			s.addrs = append(s.addrs, list[len(list)-1].Addr())
+		}
+		s.all = ofRedis(list...)
+		return s
+	},
 	start: func(t testing.TB) *server {
 		list := []*redistest.Server{redistest.Start(t, redistest.WithClock()), redistest.Start(t), redistest.Start(t)}
 		one := list[0]

@@ -32,7 +32,7 @@ var meanings = []struct{ promise, meaning string }{
 	{takenOver, "the tick of a replica that fails goes on with another within the TTL and 1 s"},
 	{tokens, "a later grant has a higher token"},
 	{paused, "a job that was paused stays so"},
-	{history, "what was settled can be looked up"},
+	{history, "what was settled can be looked up, as what it was"},
 	{triggered, "a trigger that is repeated with its key runs once"},
 }
 
@@ -49,6 +49,10 @@ const (
 	restored     = "backup restored, back after 3 s"
 	clockStepped = "clock 1 h ahead for 2 s"
 	failedOver   = "failover, all replicas killed"
+
+	allServersKilled = "all servers killed, back after 1.2 to 6 TTLs"
+	allServersFrozen = "all servers frozen for 1.2 to 6 TTLs"
+	allCutOff        = "all replicas cut off for 1.2 to 6 TTLs"
 )
 
 var always = []string{once, none, again, tokens, paused, history, triggered}
@@ -59,6 +63,7 @@ type scene struct {
 	promises []string
 	quick    bool          // it is part of the short form
 	ofServer bool          // of the servers, so that no other scene may use them meanwhile
+	outage   bool          // all servers are away: three replicas run a burst of jobs, too
 	long     time.Duration // how long a run takes that nothing interrupts
 	// do brings the fault about, and ends it.
 	do func(st *stage)
@@ -67,8 +72,16 @@ type scene struct {
 	chance bool
 }
 
+// replicas are those that play the scene.
+func (s scene) replicas() []string {
+	if s.outage {
+		return []string{"r1", "r2", "r3"}
+	}
+	return []string{"r1", "r2"}
+}
+
 // scenes are the faults, in the order of the table's rows.
-var scenes = []scene{
+var scenes = append([]scene{
 	{
 		fault: stopped, promises: append([]string{handedOver}, always...), long: time.Minute,
 		do: func(st *stage) {
@@ -101,7 +114,7 @@ var scenes = []scene{
 			st.killAll()
 			st.failed = time.Now()
 			time.Sleep(3 * ttl / 4)
-			st.fleet.Start(replicas...)
+			st.fleet.Start(st.scene.replicas()...)
 			st.took(takenOver, st.next().Began.Sub(st.failed), ttl)
 		},
 	}, {
@@ -123,7 +136,17 @@ var scenes = []scene{
 		do: func(st *stage) { st.server.empty() },
 	}, {
 		fault: restored, chance: true, promises: always, long: 5 * time.Second, ofServer: true,
-		do: func(st *stage) { st.server.restore() },
+		do: func(st *stage) {
+			if !st.kit.coldRestore {
+				st.server.restore()
+				return
+			}
+			for _, r := range st.scene.replicas() {
+				st.fleet.Stop(r)
+			}
+			st.server.restore()
+			st.fleet.Start(st.scene.replicas()...)
+		},
 	}, {
 		fault: clockStepped, promises: always, long: 5 * time.Second, ofServer: true,
 		do: func(st *stage) {
@@ -138,7 +161,7 @@ var scenes = []scene{
 				st.last()
 				st.killAll()
 			})
-			st.fleet.Start(replicas...)
+			st.fleet.Start(st.scene.replicas()...)
 		},
 	},
-}
+}, outages...)

@@ -35,10 +35,10 @@ type stage struct {
 	found map[string]finding
 }
 
-// play has two replicas go through a scene. It runs in the test, and in each replica.
+// play has replicas go through a scene. It runs in the test, and in each replica.
 func play(t *testing.T, k kit, started func() *server, s scene) map[string]finding {
 	st := &stage{t: t, kit: k, scene: s, found: map[string]finding{}}
-	processes.Run(t, len(replicas), func(r *processes.Replica) {
+	processes.Run(t, len(s.replicas()), func(r *processes.Replica) {
 		r.Func("each", "* * * * * *", func(context.Context, jobs.Run) error { return nil },
 			jobs.WithOverlap(jobs.Allow), jobs.WithMisfire(jobs.MisfireAll, time.Second))
 		r.Func("long", "@yearly", func(ctx context.Context, run jobs.Run) error {
@@ -54,6 +54,9 @@ func play(t *testing.T, k kit, started func() *server, s scene) map[string]findi
 		})
 		r.Func("key", "@yearly", func(context.Context, jobs.Run) error { return nil })
 		r.Func("paused", "@yearly", func(context.Context, jobs.Run) error { return nil })
+		if s.outage {
+			burst(r)
+		}
 	}, func(f *processes.Fleet) {
 		st.fleet, st.server = f, started()
 		var err error
@@ -67,6 +70,9 @@ func play(t *testing.T, k kit, started func() *server, s scene) map[string]findi
 }
 
 func (st *stage) play() {
+	if st.server.settle != nil {
+		st.server.settle()
+	}
 	if st.scene.fault == restored {
 		st.server.backup() // of a fleet that runs, before all that follows
 	}
@@ -79,7 +85,7 @@ func (st *stage) play() {
 	st.trigger("long", "deploy-1")
 	st.victim = st.fleet.AwaitRun("long").Replica
 
-	if st.scene.ofServer { // long before the next tick, so that the same ticks are affected each time
+	if st.scene.ofServer && !st.scene.outage { // long before the next tick, so that the same ticks are affected each time
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1300 * time.Millisecond)))
 	}
 	st.scene.do(st)
@@ -113,10 +119,8 @@ func (st *stage) fails(do func(replica string)) {
 	st.failed = time.Now()
 }
 
-var replicas = []string{"r1", "r2"}
-
 func (st *stage) killAll() {
-	for _, r := range replicas {
+	for _, r := range st.scene.replicas() {
 		st.fleet.Kill(r)
 	}
 }
