@@ -21,7 +21,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # This module and those nested in it.
 MODULES := $(patsubst %/go.mod,%,$(sort $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*')))
 # Tools are pinned in a module file of their own, so that what they need is not what users of this module get.
-GOLANGCI_LINT := go tool -modfile=$(CURDIR)/tools.mod golangci-lint
+GOLANGCI_LINT := go tool -modfile=$(CURDIR)/internal/tools/tools.mod golangci-lint
 
 # each runs a command in every module, and shows it.
 define each
@@ -39,7 +39,7 @@ help: ## Say what there is
 
 .PHONY: deps
 deps: ## Install the servers that the tests need and are missing, and look for a C compiler
-	@scripts/deps.sh
+	@internal/scripts/deps.sh
 
 .PHONY: build
 build: ## Build the worker as bin/worker
@@ -64,19 +64,19 @@ test-nested:
 
 .PHONY: lint
 lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and what only builds on Linux
-	scripts/shell-syntax.sh
-	go mod tidy -diff # of this module only: the tests of what benchmarks/ and test/guards/ use need modules that not every proxy has
+	internal/scripts/shell-syntax.sh
+	go mod tidy -diff # of this module only: the tests of what test/benchmarks and test/guards use need modules that not every proxy has
 	go run ./internal/api
 	go run ./internal/portable darwin . compare # the other modules have no code for one system
 	$(call each,$(GOLANGCI_LINT) run ./...)
 
 .PHONY: api
-api: ## Keep the exported API in api/, which make lint compares with: a change that breaks programs is named
+api: ## Keep the exported API in internal/api/exported, which make lint compares with: a change that breaks programs is named
 	go run ./internal/api -write
 
 .PHONY: model
 model: ## Check the model of the protocol in docs/model with spin
-	@scripts/model.sh
+	@internal/scripts/model.sh
 
 .PHONY: fmt
 fmt: ## Format the Go code
@@ -88,24 +88,30 @@ bench: deps ## Run the benchmarks whose names match BENCH (default: all)
 
 .PHONY: compare
 compare: deps ## Run one schedule under faults on robfig, gocron, locks and Solotick, and count what went wrong
-	cd compare && go run .
+	cd test/compare && go run .
 
 .PHONY: fuzz
 fuzz: deps ## Run each fuzz target for FUZZTIME (default: 30s)
-	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+	FUZZTIME=$(FUZZTIME) internal/scripts/fuzz.sh
 
 .PHONY: soak
 soak: deps ## Search for hours where make test searches for seconds: histories, fleets, properties, zones
-	@scripts/soak.sh
+	@internal/scripts/soak.sh
 
 .PHONY: release
 release: deps ## Build programs, packages, bills of materials and sums into dist, run them, and build them again
 	rm -rf dist
-	go build -trimpath -modfile=release.mod -o bin/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
-	VERSION=$(VERSION) NFPM=$(CURDIR)/bin/nfpm scripts/release.sh dist
+	go build -trimpath -modfile=internal/tools/release.mod -o bin/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
+	VERSION=$(VERSION) NFPM=$(CURDIR)/bin/nfpm internal/scripts/release.sh dist
 	go vet -tags=release ./deploy
 	go test -tags=release -count=1 ./deploy
-	VERSION=$(VERSION) NFPM=$(CURDIR)/bin/nfpm scripts/reproducible.sh dist
+	VERSION=$(VERSION) NFPM=$(CURDIR)/bin/nfpm internal/scripts/reproducible.sh dist
+
+.PHONY: tag
+tag: ## Tag this commit as VERSION, once for each module that programs import
+	@others=$$(grep -FLx '	github.com/solotick/solotick $(VERSION)' $(wildcard contrib/*/go.mod) || true); \
+	[ -z "$$others" ] || { echo "tag: $$others must require solotick $(VERSION)" >&2; exit 1; }
+	for tag in $(VERSION) $(patsubst %/go.mod,%/$(VERSION),$(wildcard contrib/*/go.mod)); do git tag -a -m "$$tag" "$$tag"; done
 
 .PHONY: check
 check: test lint ## Do what CI does

@@ -15,7 +15,7 @@ import (
 
 const rules, rulesTest, dashboard = "prometheus/solotick.rules.yml", "prometheus/solotick.rules_test.yml", "grafana/solotick.json"
 
-// promtool runs Prometheus's own tool, which scripts/deps.sh installs.
+// promtool runs Prometheus's own tool, which internal/scripts/deps.sh installs.
 func promtool(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("promtool", args...).CombinedOutput()

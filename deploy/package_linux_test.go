@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const dist = "../dist" // scripts/release.sh has filled it
+const dist = "../dist" // internal/scripts/release.sh has filled it
 
 // one returns the only file of the release for this machine with a suffix.
 func one(t *testing.T, suffix string) string {

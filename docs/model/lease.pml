@@ -1,5 +1,5 @@
 /* Claim, renew, settle, release, expiry, freeze and takeover: clients, messages that are lost, late or repeated, and one
- * record. README.md says how this corresponds to the code, and scripts/model.sh which constants belong together.
+ * record. README.md says how this corresponds to the code, and internal/scripts/model.sh which constants belong together.
  *
  * A client freezes when it takes no step while others do; a process that died is one that never thaws.
  */

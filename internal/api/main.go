@@ -1,4 +1,4 @@
-// Command api keeps the exported API of this repository's modules in api/. Each package has a file,
+// Command api keeps the exported API of this repository's modules in its folder exported. Each package has a file,
 // with an entry for each thing that a program can depend on. The command names the entries that a
 // change would take away.
 //
@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	kept   = "api"
+	kept   = "internal/api/exported"
 	module = "github.com/solotick/solotick"
 )
 
@@ -35,7 +35,7 @@ const (
 var own = []string{"config", "deploy"}
 
 // Modules whose packages nobody imports.
-var private = []string{"benchmarks", "compare", "test"}
+var private = []string{"test"}
 
 func main() {
 	write := flag.Bool("write", false, "keep what there is now")

@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-const scope = "github.com/solotick/solotick/otelsolotick"
+const scope = "github.com/solotick/solotick/contrib/otelsolotick"
 
 // Wrapper is otelsolotick.Wrapper.
 func Wrapper(provider trace.TracerProvider) func(next jobs.Handler) jobs.Handler {

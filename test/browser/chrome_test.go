@@ -53,7 +53,7 @@ func startChrome() (*chrome, error) {
 		}
 	}
 	if path == "" {
-		return nil, errors.New("there is no chromium on the PATH: scripts/deps.sh installs it")
+		return nil, errors.New("there is no chromium on the PATH: internal/scripts/deps.sh installs it")
 	}
 	dir, err := os.MkdirTemp("", "solotick-browser-")
 	if err != nil {

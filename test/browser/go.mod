@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/solotick/solotick => ../../
 
 require (
-	github.com/solotick/solotick v0.0.0
+	github.com/solotick/solotick v0.1.0-rc.1
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/mod v0.42.0
 )

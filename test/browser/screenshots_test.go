@@ -17,7 +17,7 @@ import (
 
 // TestTakeScreenshots lets the fleet to look at run for some 25 minutes, kills a replica, takes the
 // store away for a moment, pauses a job, and takes the pictures of docs: see
-// scripts/screenshots.sh.
+// internal/scripts/screenshots.sh.
 func TestTakeScreenshots(t *testing.T) {
 	out := os.Getenv("SCREENSHOTS")
 	require.NotEmpty(t, out)

@@ -7,7 +7,7 @@ replace github.com/solotick/solotick => ../..
 require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/solotick/solotick v0.0.0
+	github.com/solotick/solotick v0.1.0-rc.1
 	github.com/stretchr/testify v1.12.1
 	modernc.org/sqlite v1.61.1
 )

@@ -1,0 +1,71 @@
+package modules
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// programs has a program of the tree for each module: a file that is all that a program outside
+// needs, or a test of one.
+var programs = map[string]string{
+	"":                      "examples/embed/main.go",
+	"contrib/otelsolotick":  "contrib/otelsolotick/example/main.go",
+	"contrib/soloasynq":     "contrib/soloasynq/example/main.go",
+	"contrib/solocron":      "contrib/solocron/example/after/main.go",
+	"contrib/sologocron":    "contrib/sologocron/example/after/main.go",
+	"contrib/soloredislock": "contrib/soloredislock/example/after/main.go",
+	"contrib/soloredsync":   "contrib/soloredsync/example/after/main.go",
+	"contrib/soloriver":     "contrib/soloriver/example_test.go",
+	"contrib/solotickfx":    "contrib/solotickfx/example/main.go",
+}
+
+// TestEveryModuleCanBeImported does what README says to somebody who begins: go get, and go mod
+// tidy. What is not of this tree comes from where go finds it otherwise.
+func TestEveryModuleCanBeImported(t *testing.T) {
+	dir := t.TempDir()
+	modules, version := newProxy(t, filepath.Join(dir, "proxy"))
+	require.Len(t, modules, len(programs))
+	known := output(t, ".", nil, "env", "GOMODCACHE")
+	env := []string{
+		"GOPROXY=file://" + filepath.Join(dir, "proxy") + ",file://" + filepath.Join(known, "cache", "download") + "," + output(t, ".", nil, "env", "GOPROXY"),
+		"GOMODCACHE=" + filepath.Join(dir, "mod"), "GOFLAGS=-mod=mod -modcacherw", "GOSUMDB=off", "GOWORK=off",
+	}
+	for _, name := range modules {
+		folder := strings.TrimPrefix(strings.TrimPrefix(name, path), "/")
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, programs, folder)
+			text, err := os.ReadFile(filepath.Join(root, programs[folder]))
+			require.NoError(t, err)
+			outside := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(outside, filepath.Base(programs[folder])), text, 0o600))
+			output(t, outside, env, "mod", "init", "example.com/program")
+			output(t, outside, env, "get", name+"@"+version)
+			output(t, outside, env, "mod", "tidy")
+			output(t, outside, env, "list", "-deps", "-test", ".") // each import is found
+			if folder == "" {
+				output(t, outside, env, "build", ".") // the others compile in the tree with the same versions
+			}
+			require.Contains(t, output(t, outside, env, "list", "-m", name), version)
+		})
+	}
+	t.Run("go install", func(t *testing.T) { // which refuses a module with a replace
+		output(t, dir, env, "install", "-n", path+"/cmd/worker@"+version)
+	})
+}
+
+// output runs go in a directory and returns what it prints.
+func output(t *testing.T, dir string, env []string, args ...string) string {
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.Output()
+	if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // it is not wrapped
+		require.NoError(t, err, "go %s\n%s", strings.Join(args, " "), exit.Stderr)
+	}
+	require.NoError(t, err)
+	return strings.TrimSpace(string(out))
+}
