@@ -9,7 +9,7 @@ TESTTIMEOUT ?= 18m
 # So many packages are tested at a time: one more than there are processors, since many of them wait.
 TESTSATONCE ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # The linter vets, with govet.
-TESTFLAGS := -race -vet=off -shuffle=on -timeout=$(TESTTIMEOUT)
+TESTFLAGS := -race -vet=off -shuffle=on -ldflags="-s -w" -timeout=$(TESTTIMEOUT)
 # Each fuzz target's share of `make fuzz`.
 FUZZTIME ?= 30s
 # What `make bench` runs.
@@ -25,7 +25,7 @@ GOLANGCI_LINT := go tool -modfile=$(CURDIR)/internal/tools/tools.mod golangci-li
 
 # each runs a command in every module, and shows it.
 define each
-@for module in $(MODULES); do echo "$$module: $(strip $(1))"; (cd "$$module" && $(1)); done
+@code=0; for module in $(MODULES); do echo "$$module: $(strip $(1))"; (cd "$$module" && $(1)) || code=$$?; done; exit $$code
 endef
 
 # The nested modules, the longest first.
@@ -67,7 +67,7 @@ lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and wha
 	internal/scripts/shell-syntax.sh
 	go mod tidy -diff # of this module only: the tests of what test/benchmarks and test/guards use need modules that not every proxy has
 	go run ./internal/api
-	go run ./internal/portable darwin . compare # the other modules have no code for one system
+	go run ./internal/portable darwin . test/compare # the other modules have no code for one system
 	$(call each,$(GOLANGCI_LINT) run ./...)
 
 .PHONY: api

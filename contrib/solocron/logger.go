@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ func (h handler) Enabled(_ context.Context, level slog.Level) bool { return leve
 
 // Handle implements slog.Handler. A record without an error is one itself.
 func (h handler) Handle(_ context.Context, r slog.Record) error {
-	message, err, values := strings.ToLower(r.Level.String()), errors.New(r.Message), h.values[:len(h.values):len(h.values)]
+	message, err, values := strings.ToLower(r.Level.String()), errors.New(r.Message), slices.Clip(h.values)
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "error" {
 			message, err = r.Message, fmt.Errorf("%v", a.Value)
@@ -39,7 +40,7 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	values := h.values[:len(h.values):len(h.values)]
+	values := slices.Clip(h.values)
 	for _, a := range attrs {
 		values = append(values, a.Key, a.Value.Any())
 	}

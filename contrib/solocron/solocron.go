@@ -345,7 +345,7 @@ func (c *Cron) report(s *solotick.Scheduler, err error) error {
 	if c.settings.logged {
 		c.settings.logger.Error(err, message)
 	} else {
-		slog.Error(message, "error", err)
+		slog.Error(message, "error", err) //nolint:sloglint // as all of package solotick without a logger
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func TestJobsRunAfterEachStart(t *testing.T) {
 
 // A program that comes from robfig looks at no error of Start.
 func TestAWrongSettingIsSaidAtOnce(t *testing.T) {
-	for name, make := range map[string]func(logs *bytes.Buffer) *solocron.Cron{
+	for name, newCron := range map[string]func(logs *bytes.Buffer) *solocron.Cron{
 		"namespace": func(logs *bytes.Buffer) *solocron.Cron {
 			return solocron.New(redis.NewClient(&redis.Options{}), "not a name", withRobfigs(logs))
 		},
@@ -79,7 +79,7 @@ func TestAWrongSettingIsSaidAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			logs := new(bytes.Buffer)
-			c := make(logs)
+			c := newCron(logs)
 			id, err := c.AddFunc("job", "@hourly", func() {})
 			require.ErrorContains(t, err, name)
 			require.Zero(t, id)

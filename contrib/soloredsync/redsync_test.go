@@ -106,7 +106,7 @@ func TestExtendMakesAMutexLast(t *testing.T) {
 
 		time.Sleep(time.Second)
 		ok, err := m.Extend()
-		require.IsType(t, new(redsync.ErrTaken), err)
+		require.IsType(t, new(redsync.ErrTaken), err) //nolint:testifylint // programs use type assertions on redsync's errors
 		require.False(t, ok)
 	})
 }

@@ -1,7 +1,7 @@
 // Command portable names what does not build on another system. It checks the types of the packages
 // of modules, and of what they import, which takes a small part of the time of compiling them.
 //
-//	go run ./internal/portable darwin . compare
+//	go run ./internal/portable darwin . test/compare
 package main
 
 import (

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -36,7 +35,7 @@ func TestLongTextsLeaveEachColumnInSight(t *testing.T) {
 				const r = e.getBoundingClientRect(), panel = e.closest(".panel")?.getBoundingClientRect();
 				return panel && r.width > 0 && (r.right > panel.right + 1 || e.matches(".strip") && r.right > e.closest("td").getBoundingClientRect().right + 1);
 			}).map(e => e.outerHTML.slice(0, 100)).join("\n")`)
-			assert.Empty(t, outside, fmt.Sprintf("%s at %d px", path, width))
+			assert.Empty(t, outside, "%s at %d px", path, width)
 			if path == "/audit" {
 				assert.Empty(t, violations(p))
 			}

@@ -63,7 +63,7 @@ func output(t *testing.T, dir string, env []string, args ...string) string {
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	out, err := cmd.Output()
-	if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // it is not wrapped
+	if exit, ok := err.(*exec.ExitError); ok {
 		require.NoError(t, err, "go %s\n%s", strings.Join(args, " "), exit.Stderr)
 	}
 	require.NoError(t, err)
