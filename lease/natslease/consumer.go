@@ -135,6 +135,9 @@ type follower struct {
 }
 
 func (m *medium) follow(ctx context.Context, subject string) (*follower, error) {
+	// A watch has no end of its own, and a connection that comes back at once is not announced: see get.
+	ctx, cancel := context.WithTimeoutCause(ctx, m.timeout, errTimeout)
+	defer cancel()
 	c, err := m.consume(ctx, subject, 8192, func(inbox string) map[string]any {
 		return map[string]any{"deliver_subject": inbox, "deliver_policy": "new", "idle_heartbeat": heartbeats}
 	})
