@@ -39,7 +39,7 @@ func Program(name string) (string, error) {
 		}
 		dir = filepath.Dir(dir)
 	}
-	if out, err := exec.Command(filepath.Join(dir, "scripts", "servers.sh"), name).CombinedOutput(); err != nil {
+	if out, err := exec.Command(filepath.Join(dir, "internal", "scripts", "servers.sh"), name).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("servertest: build %s: %w\n%s", name, err, out)
 	}
 	return filepath.Join(dir, "bin", name), nil
