@@ -17,8 +17,8 @@ type state struct {
 	run      *fleet.Entry // of a leader task, as if it were settled; nil where it neither fails nor does well
 }
 
-// found returns the state of a job, once it has lasted for so long. One that a receiver knows
-// already has: another notifier has seen that.
+// found returns the state of a job. A condition counts only when it has lasted for confirm, unless a
+// receiver already knows of it: then another notifier has confirmed it.
 func (k *known) found(j fleet.JobStatus, confirm time.Duration, at, local time.Time) state {
 	now := state{at: at}
 	unserved, overdue := k.sent()

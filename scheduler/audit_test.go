@@ -91,7 +91,7 @@ type fate struct {
 	at      time.Time
 }
 
-// passed are skipped ticks: those after from, up to and including to.
+// passed is a range of skipped ticks, from exclusive and to inclusive.
 type passed struct {
 	from, to int64
 	outcome  protocol.Outcome

@@ -31,7 +31,7 @@ type policies struct {
 	// whether the schedule of that time had them too; nil when that is not known.
 	edited int64
 	had    func(tick int64) bool
-	// resumed is when the last pause ended: ticks that were due by then are skipped.
+	// resumed is when the last pause ended. Ticks due before it are skipped.
 	resumed int64
 }
 

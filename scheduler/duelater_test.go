@@ -54,7 +54,7 @@ func TestPauseOfASecondLosesNothingDueLater(t *testing.T) {
 	}
 }
 
-// TestTickDueInAPauseIsSkipped though its instant was before it, also when no replica was there.
+// A tick whose instant was before a pause, and which jitter makes due during it, is skipped.
 func TestTickDueInAPauseIsSkipped(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		for _, misfire := range []jobs.Misfire{jobs.MisfireSkip, jobs.MisfireAll} {

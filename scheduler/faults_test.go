@@ -60,7 +60,7 @@ type call struct {
 	tick int64 // of a claim
 }
 
-// set decides about every call from now on; nil heals.
+// set calls f for each call from now on. A nil f removes all faults.
 func (l *link) set(f func(call) fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

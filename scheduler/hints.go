@@ -25,7 +25,7 @@ const (
 	// reportedLate is by how much the end of a reported lease may be too late: it is rounded up, and
 	// counted from when its sender had the answer. In ms.
 	reportedLate = untilStep + 200
-	// maxReported bounds the open ticks that one replica knows of by reports.
+	// maxReported bounds how many reported open ticks a replica remembers.
 	maxReported = 256
 )
 

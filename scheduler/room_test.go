@@ -44,7 +44,7 @@ func TestFullReplicaLeavesTicksToOthers(t *testing.T) {
 	})
 }
 
-// fullReports counts the reports of full owners from now on.
+// fullReports starts to count the reports of owners that have no room.
 func (f *fleet) fullReports() (count func() int) {
 	var n atomic.Int64
 	go func() {

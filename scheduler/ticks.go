@@ -37,7 +37,8 @@ func (d *definition) tickAfter(after int64) int64 { return d.ticks.next(after) }
 // due is when a tick is to start.
 func (d *definition) due(tick int64) int64 { return wire.Due(d.job.Name(), tick, d.spec.Jitter) }
 
-// lastDue returns a time up to which every tick was due by then, and after which none was.
+// lastDue returns a time up to which all ticks were due by then. Jitter can make a tick due later than
+// one after it.
 func (d *definition) lastDue(then int64) int64 {
 	last := then - d.spec.Jitter.Milliseconds()
 	for t := d.tickAfter(last); t != 0 && d.due(t) <= then; t = d.tickAfter(t) {

@@ -86,7 +86,7 @@ func (c *contender) restLocked() {
 	}
 }
 
-// wakeAtLocked is when there will be something to do; 0 when only something that happens can say.
+// wakeAtLocked returns the time of the job's next step, or 0 if the job waits for an event.
 func (c *contender) wakeAtLocked() int64 {
 	c.backup.Store(c.placeLocked().rank > 0)
 	if c.roomToUseLocked() {

@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Nemesis says which faults a fleet has, and when.
+// Nemesis chooses the faults that a fleet suffers, and their times.
 type Nemesis struct {
 	Seed uint64 // it draws the faults and their times; the same seed draws the same again
 	// Kinds are those of [Kinds] that may happen. Nil lets the seed choose about half of them, since
@@ -225,8 +225,8 @@ func (h *harm) do(kind string) {
 	}
 }
 
-// ways changes the way of one replica, or of all and of people if r is nil, for as long as call
-// takes.
+// ways disturbs the link of r to the store while call runs. If r is nil it disturbs the links of all
+// replicas and of the test itself.
 func (h *harm) ways(kind string, r *replica, change func(*link), call func()) {
 	victims, fault := []*replica{r}, Fault{Kind: kind}
 	if r == nil {

@@ -282,7 +282,7 @@ func (c *Cron) at(e Entry) Entry {
 	return e
 }
 
-// Remove removes a job from this replica. Replicas that still have it go on with it.
+// Remove removes a job from this replica. Other replicas that have the job keep running it.
 func (c *Cron) Remove(id EntryID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

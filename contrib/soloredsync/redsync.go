@@ -219,7 +219,7 @@ func (m *Mutex) try(ctx context.Context) error {
 	return errors.Join(err, old)
 }
 
-// taken is redsync's error of one server.
+// taken returns the error that redsync returns when its only server refuses.
 func taken() error { return &ErrTaken{Nodes: []int{0}} }
 
 // Unlock is UnlockContext without a context.

@@ -70,7 +70,7 @@ func New(m Medium, namespace string, timeout time.Duration, advice func(err erro
 	return &Store{s, v}, nil
 }
 
-// Values is what the session keeps its values in.
+// Values returns the store of values under the session.
 func (s *Store) Values() driver.Store { return s.values }
 
 // Close ends what goes on in the background. Calls fail with [ErrClosed] from then on.
@@ -99,7 +99,8 @@ func (s *Store) Hint(err error) string {
 	return hint
 }
 
-// failed returns err as the error of a call whose context may have ended.
+// failed returns the error of a call that failed with err. It names why ctx ended, if it did, and
+// matches [protocol.ErrPermanent] if a retry cannot succeed.
 func (v *values) failed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

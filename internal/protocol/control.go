@@ -17,8 +17,8 @@ type Controller interface {
 	// Resume ends the pause, and decides every tick that was due by now: those that nobody has
 	// claimed meanwhile are skipped as well. The watermark moves to now in Unix ms, less the Jitter
 	// of the [Policy]: a tick after that is skipped by its claim, if NotBefore is not later than
-	// the Resume. It returns the pause that it has ended; nil when there
-	// was none, also when an answer was lost and the same is asked again.
+	// the Resume. It returns the pause that it ended, or nil if there was
+	// none. A repeated Resume whose first answer was lost returns nil as well.
 	Resume(ctx context.Context, name string, r Resume) (*Pause, error)
 
 	// Trigger opens a tick, now in Unix ms or a little more, that waits to be claimed, or says why

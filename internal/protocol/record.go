@@ -34,7 +34,8 @@ type Record struct {
 	Settled []Settled
 }
 
-// Settled is a tick with its outcome; with From, all that were undecided after From up to it.
+// Settled is the outcome of a tick. If From is set, it is the outcome of all ticks in (From, Tick]
+// that nobody had decided.
 type Settled struct {
 	Tick    int64
 	From    int64     // 0 for the one tick

@@ -97,9 +97,9 @@ func (r *Record) current(g protocol.Grant) *Entry {
 	return &r.Open[len(r.Open)-1]
 }
 
-// wroteBack takes in that the holder of a tick, which the record has lost, has written it back: the
-// ticks before it were decided. Those before a triggered one need not be, if jitter makes them due
-// later.
+// wroteBack updates the record when a holder writes back a tick that the record has lost: all earlier
+// ticks were decided. If the tick was triggered and the job has jitter, earlier ticks may be due
+// later, and stay undecided.
 func (r *Record) wroteBack(tick int64) {
 	switch {
 	case !r.Known:

@@ -15,8 +15,7 @@ import (
 type Limit struct {
 	// Full is when the bucket is full again (the generic cell rate algorithm, ITU-T I.371).
 	Full time.Time
-	// Slots are the units of the window, oldest first. The time of each is one before which its
-	// units were taken.
+	// Slots are the units of the window, oldest first. The units of a slot were taken before its time.
 	Slots []Slot
 	// Done has, of each client, the last batch that took something, while it may be sent again: a
 	// repeated one is answered as before.

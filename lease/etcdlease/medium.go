@@ -151,7 +151,7 @@ func (m *medium) call(ctx context.Context, f func(ctx context.Context, c *client
 	return m.at(err)
 }
 
-// at returns err with the members that it is of.
+// at adds the addresses of the members to err.
 func (m *medium) at(err error) error {
 	if err == nil {
 		return nil

@@ -23,7 +23,7 @@ var permanently = []string{
 	"ERR The user executing the script", "ERR ACL failure in script", // NOPERM in a script: of Redis 7.0; of Valkey 8.0
 }
 
-// classified is err, which matches lease.ErrPermanent when time does not cure it.
+// classified returns err. The result matches lease.ErrPermanent if a retry cannot succeed.
 func classified(err error) error {
 	if errors.Is(err, redis.ErrClosed) {
 		return protocol.Permanent(err)

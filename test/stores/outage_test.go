@@ -21,7 +21,7 @@ const (
 // power is what takes servers away, and brings them back.
 type power struct{ freeze, thaw, kill, restart func() }
 
-// each does something to all of a list at once: some servers come back only when others do.
+// each calls do for all of a list at the same time. Some servers start only when the others do.
 func each[T any](list []T, do func(T)) func() {
 	return func() {
 		var all sync.WaitGroup

@@ -95,8 +95,8 @@ func begun(ctx context.Context, s *stores.Store) (bool, error) {
 	return s.Exists(ctx)
 }
 
-// unbegun is the report of a store in which nothing has run, or which cannot be asked whether
-// anything has: it makes nothing there.
+// unbegun reports on a store that no worker has used, or that does not answer. It creates nothing in
+// the store.
 func unbegun(ctx context.Context, s *stores.Store, cfg *config.Config, err error) Report {
 	x := Report{Store: s.Addr, Namespace: cfg.Namespace}
 	switch {
