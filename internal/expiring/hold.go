@@ -24,6 +24,9 @@ type Hold struct {
 // TryAcquire claims once. A ttl of 0 renews the hold until it is released. ctx limits the claim
 // only: unlike that of package lock, the hold outlives it.
 func TryAcquire(ctx context.Context, l lock.Lock, ttl time.Duration) (*Hold, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	claim, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	began := time.Now()

@@ -254,9 +254,9 @@ func (s *Server) Thaw(t testing.TB) {
 	s.frozen = false
 }
 
-// ThawAll lets all servers of an ensemble go on that were frozen together, and returns when they answer.
-// After some seconds of that an ensemble of 3.8.0 opens no session for minutes, about once in ten
-// times, with or without clients. It is then started again, as by whoever operates it.
+// ThawAll thaws the servers of an ensemble that were frozen together, and returns when they answer. An
+// ensemble of 3.8.0 that was frozen for some seconds opens no session for minutes about once in ten
+// times, with or without clients. ThawAll then restarts it, as an operator would.
 func ThawAll(t testing.TB, servers []*Server) {
 	t.Helper()
 	const patience = 20 * time.Second
