@@ -21,10 +21,10 @@ import (
 func BenchmarkLockNames(b *testing.B) {
 	server := redistest.Start(b)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	defer client.Close()
+	b.Cleanup(func() { require.NoError(b, client.Close()) })
 	store, err := redislease.New(client, "names")
 	require.NoError(b, err)
-	defer store.Close()
+	b.Cleanup(func() { require.NoError(b, store.Close()) })
 	locks := lock.New(store)
 	defer locks.Close()
 	left := func() (keys, bytes float64) {
