@@ -27,7 +27,7 @@ const dockerfile = "Dockerfile"
 
 // image has the instructions of the Dockerfile.
 type image struct {
-	build      string      // the command that builds the worker
+	build      []string    // the commands that write into /out
 	copied     [][2]string // from the build stage, to the image
 	user       string
 	entrypoint []string
@@ -43,13 +43,19 @@ func readImage() (img image, err error) {
 		instruction, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch instruction {
 		case "RUN":
-			if strings.Contains(rest, "go build") {
-				img.build = rest
+			if strings.Contains(rest, "/out/") {
+				img.build = append(img.build, rest)
 			}
 		case "COPY":
 			if from, ok := strings.CutPrefix(rest, "--from=build "); ok {
-				source, target, _ := strings.Cut(from, " ")
-				img.copied = append(img.copied, [2]string{source, target})
+				fields := strings.Fields(from)
+				for _, source := range fields[:len(fields)-1] {
+					target := fields[len(fields)-1]
+					if strings.HasSuffix(target, "/") {
+						target += filepath.Base(source)
+					}
+					img.copied = append(img.copied, [2]string{source, target})
+				}
 			}
 		case "USER":
 			img.user = rest
@@ -67,7 +73,7 @@ func readImage() (img image, err error) {
 
 const builtVersion = "v0.0.0-test"
 
-// built runs the Dockerfile's command once for all tests, and returns the worker's path.
+// built runs the Dockerfile's commands once for all tests, and returns the folder that is /out there.
 var built = sync.OnceValues(func() (string, error) {
 	img, err := readImage()
 	if err != nil {
@@ -78,12 +84,11 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	buildDir = dir
-	worker := filepath.Join(dir, "worker")
-	build := exec.Command("sh", "-euc", strings.Replace(img.build, "/out/worker", worker, 1))
+	build := exec.Command("sh", "-euc", strings.ReplaceAll(strings.Join(img.build, "\n"), "/out/", dir+"/"))
 	build.Dir = ".."
 	build.Env = append(os.Environ(), "VERSION="+builtVersion)
 	build.Stderr = os.Stderr
-	return worker, build.Run()
+	return dir, build.Run()
 })
 
 var buildDir string
@@ -98,9 +103,9 @@ func TestMain(m *testing.M) {
 
 func worker(t *testing.T) string {
 	t.Helper()
-	path, err := built()
+	dir, err := built()
 	require.NoError(t, err)
-	return path
+	return filepath.Join(dir, "worker")
 }
 
 // TestImageRunsReadOnlyAndNotAsRoot makes the image's file system and runs its command in it.
@@ -116,10 +121,8 @@ func TestImageRunsReadOnlyAndNotAsRoot(t *testing.T) {
 
 	root := t.TempDir()
 	for _, file := range img.copied {
-		source := file[0]
-		if source == "/out/worker" {
-			source = program
-		}
+		source := strings.Replace(file[0], "/out/", filepath.Dir(program)+"/", 1)
+		source = strings.Replace(source, "/src/", "../", 1)
 		place(t, source, filepath.Join(root, file[1]))
 	}
 	config := filepath.Join(root, img.cmd[slices.Index(img.cmd, "--config")+1])
