@@ -98,7 +98,7 @@ func TestReplicasThatStartApartRunOnceAPeriod(t *testing.T) {
 					time.Sleep(apart())
 				}
 				for len(fleet) > 1 { // one that runs the job goes after the other
-					time.Sleep(10*period + period/4) // not at the instant of a tick: gocron drops its task then
+					time.Sleep(10 * period)
 					for i, r := range fleet {
 						if r.locker == last.Load() {
 							r.stop(t)
@@ -113,7 +113,8 @@ func TestReplicasThatStartApartRunOnceAPeriod(t *testing.T) {
 				for i := 1; i < len(runs); i++ {
 					between := runs[i].Sub(runs[i-1])
 					require.GreaterOrEqual(t, between, period-5*time.Millisecond)
-					require.Less(t, between, 2*period, "run %d", i)
+					// The tick of a replica that stops may have a millisecond more than the call of the next one.
+					require.LessOrEqual(t, between, 2*period, "run %d", i)
 				}
 			})
 		})
