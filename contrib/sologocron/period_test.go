@@ -97,7 +97,8 @@ func TestReplicasThatStartApartRunOnceAPeriod(t *testing.T) {
 					fleet = append(fleet, r)
 					time.Sleep(apart())
 				}
-				for len(fleet) > 1 { // one that runs the job goes after the other
+				time.Sleep(period / 5) // gocron drops a task after the Lock if it is stopped at that instant
+				for len(fleet) > 1 {   // one that runs the job goes after the other
 					time.Sleep(10 * period)
 					for i, r := range fleet {
 						if r.locker == last.Load() {
@@ -113,8 +114,7 @@ func TestReplicasThatStartApartRunOnceAPeriod(t *testing.T) {
 				for i := 1; i < len(runs); i++ {
 					between := runs[i].Sub(runs[i-1])
 					require.GreaterOrEqual(t, between, period-5*time.Millisecond)
-					// The tick of a replica that stops may have a millisecond more than the call of the next one.
-					require.LessOrEqual(t, between, 2*period, "run %d", i)
+					require.Less(t, between, 2*period, "run %d", i)
 				}
 			})
 		})
