@@ -37,8 +37,7 @@ func (d *definition) tickAfter(after int64) int64 { return d.ticks.next(after) }
 // due is when a tick is to start.
 func (d *definition) due(tick int64) int64 { return wire.Due(d.job.Name(), tick, d.spec.Jitter) }
 
-// lastDue returns a time up to which all ticks were due by then. Jitter can make a tick due later than
-// one after it.
+// lastDue returns the end of the range of ticks that were all due at then, with their jitter.
 func (d *definition) lastDue(then int64) int64 {
 	last := then - d.spec.Jitter.Milliseconds()
 	for t := d.tickAfter(last); t != 0 && d.due(t) <= then; t = d.tickAfter(t) {

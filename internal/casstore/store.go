@@ -99,8 +99,8 @@ func (s *Store) Hint(err error) string {
 	return hint
 }
 
-// failed returns the error of a call that failed with err. It names why ctx ended, if it did, and
-// matches [protocol.ErrPermanent] if a retry cannot succeed.
+// failed adds to err why ctx ended, if it did. The result matches [protocol.ErrPermanent] if a retry
+// cannot succeed.
 func (v *values) failed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

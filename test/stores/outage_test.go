@@ -21,7 +21,7 @@ const (
 // power is what takes servers away, and brings them back.
 type power struct{ freeze, thaw, kill, restart func() }
 
-// each calls do for all of a list at the same time. Some servers start only when the others do.
+// each calls do for every element at the same time: some servers start only together with the others.
 func each[T any](list []T, do func(T)) func() {
 	return func() {
 		var all sync.WaitGroup
