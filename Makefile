@@ -21,7 +21,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # This module and those nested in it.
 MODULES := $(patsubst %/go.mod,%,$(sort $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*')))
 # Tools are pinned in a module file of their own, so that what they need is not what users of this module get.
-GOLANGCI_LINT := go tool -modfile=$(CURDIR)/internal/tools/tools.mod golangci-lint
+# They look at what is compiled for the tests.
+GOLANGCI_LINT := GOFLAGS="$$GOFLAGS -race" $$(go tool -modfile=$(CURDIR)/internal/tools/tools.mod -n golangci-lint)
 
 # each runs a command in every module, and shows it.
 define each
@@ -29,9 +30,9 @@ define each
 endef
 
 # The nested modules, the longest first.
-NESTED := ./test/browser $(filter-out . ./test/browser,$(MODULES))
+NESTED := ./cmd/worker/full ./test/browser $(filter-out . ./cmd/worker/full ./test/browser,$(MODULES))
 # What takes longest begins first, so that nothing of it is left to run alone at the end.
-LONGEST := ./scheduler ./test/fleet ./cmd/worker ./lease/redislease ./lease/pglease ./lease/quorum ./console
+LONGEST := ./scheduler ./test/fleet ./cmd/worker ./lease/redislease ./lease/quorum ./console
 
 .PHONY: help
 help: ## Say what there is
@@ -42,8 +43,8 @@ deps: ## Install the servers that the tests need and are missing, and look for a
 	@internal/scripts/deps.sh
 
 .PHONY: build
-build: ## Build the worker as bin/worker
-	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/worker ./cmd/worker
+build: ## Build the worker with every store as bin/worker
+	go build -C cmd/worker/full -trimpath -ldflags "-X main.version=$(VERSION)" -o $(CURDIR)/bin/worker .
 
 .PHONY: run
 run: build ## Start a worker with examples/quickstart.yaml
@@ -108,10 +109,8 @@ release: deps ## Build programs, packages, bills of materials and sums into dist
 	VERSION=$(VERSION) NFPM=$(CURDIR)/bin/nfpm internal/scripts/reproducible.sh dist
 
 .PHONY: tag
-tag: ## Tag this commit as VERSION, once for each module that programs import
-	@others=$$(grep -FLx '	github.com/solotick/solotick $(VERSION)' $(wildcard contrib/*/go.mod) || true); \
-	[ -z "$$others" ] || { echo "tag: $$others must require solotick $(VERSION)" >&2; exit 1; }
-	for tag in $(VERSION) $(patsubst %/go.mod,%/$(VERSION),$(wildcard contrib/*/go.mod)); do git tag -a -m "$$tag" "$$tag"; done
+tag: ## Tag this commit as VERSION, once for each module that programs import or install
+	@internal/scripts/tag.sh $(VERSION)
 
 .PHONY: check
 check: test lint ## Do what CI does

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/proxytest"
@@ -50,17 +51,17 @@ func newSite(t *testing.T, opts ...redistest.Option) *site {
 }
 
 // ask calls a command.
-func (s *site) ask(args ...string) result {
+func (s *site) ask(args ...string) workertest.Result {
 	s.Helper()
-	return do(s.T, map[string]string{"USER": "ops1"}, append(args, "--config", s.path)...)
+	return workertest.Do(s.T, map[string]string{"USER": "ops1"}, append(args, "--config", s.path)...)
 }
 
 // json calls a command that succeeds, and reads the JSON that it prints.
 func (s *site) json(v any, args ...string) {
 	s.Helper()
 	r := s.ask(append(args, "--output", "json")...)
-	require.Equal(s, 0, r.code, r.stderr)
-	require.NoError(s, json.Unmarshal([]byte(r.stdout), v), r.stdout)
+	require.Equal(s, 0, r.Code, r.Stderr)
+	require.NoError(s, json.Unmarshal([]byte(r.Stdout), v), r.Stdout)
 }
 
 func (s *site) contended(names ...string) {
@@ -118,10 +119,10 @@ func TestMemoryOfAnotherWorkerCannotBeAsked(t *testing.T) {
 	path := filetest.Config(t, "store: {url: 'memory:'}\n"+siteJobs)
 	for command, args := range asksFleet {
 		t.Run(command, func(t *testing.T) {
-			r := do(t, nil, append([]string{command, "--config", path}, args...)...)
-			require.Equal(t, 2, r.code)
-			require.Empty(t, r.stdout)
-			require.Contains(t, r.stderr, "store.url: the memory of a worker is known only to that worker")
+			r := workertest.Do(t, nil, append([]string{command, "--config", path}, args...)...)
+			require.Equal(t, 2, r.Code)
+			require.Empty(t, r.Stdout)
+			require.Contains(t, r.Stderr, "store.url: the memory of a worker is known only to that worker")
 		})
 	}
 }
@@ -132,9 +133,9 @@ func TestUnreachableRedisFailsWithAHint(t *testing.T) {
 	for command, args := range asksFleet {
 		t.Run(command, func(t *testing.T) {
 			r := s.ask(append([]string{command}, args...)...)
-			require.Equal(t, 1, r.code)
-			require.Contains(t, r.stdout+r.stderr, "check that Redis runs, and its address in redis.url")
-			require.Contains(t, r.stderr, s.server.Addr())
+			require.Equal(t, 1, r.Code)
+			require.Contains(t, r.Stdout+r.Stderr, "check that Redis runs, and its address in redis.url")
+			require.Contains(t, r.Stderr, s.server.Addr())
 		})
 	}
 }
@@ -151,8 +152,8 @@ func TestCommandsWaitLongerThanAShortTTL(t *testing.T) {
 	for command, args := range asksFleet {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			r := do(t, nil, append([]string{command, "--config", path}, args...)...)
-			require.Equal(t, 0, r.code, r.stdout+r.stderr)
+			r := workertest.Do(t, nil, append([]string{command, "--config", path}, args...)...)
+			require.Equal(t, 0, r.Code, r.Stdout+r.Stderr)
 		})
 	}
 }
@@ -188,10 +189,10 @@ func TestWrongFleetCommandExitsWith2(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := s.ask(test.args...)
-			require.Equal(t, 2, r.code, r.stderr)
-			require.Empty(t, r.stdout)
+			require.Equal(t, 2, r.Code, r.Stderr)
+			require.Empty(t, r.Stdout)
 			for _, want := range test.want {
-				require.Contains(t, r.stderr, want)
+				require.Contains(t, r.Stderr, want)
 			}
 		})
 	}
@@ -203,11 +204,11 @@ func TestTheFlagsSayWhichFleet(t *testing.T) {
 	_, err := s.store.Pause(t.Context(), "sync-orders", protocol.Pause{By: "ops1"})
 	require.NoError(t, err)
 	path := filetest.Config(t, siteJobs)
-	status := func(args ...string) result {
-		return do(t, nil, append([]string{"status", "--config", path, "--redis", s.server.URL()}, args...)...)
+	status := func(args ...string) workertest.Result {
+		return workertest.Do(t, nil, append([]string{"status", "--config", path, "--redis", s.server.URL()}, args...)...)
 	}
-	require.Contains(t, status("--namespace", "billing").stdout, "paused by ops1")
-	require.Contains(t, status().stderr, `nothing has run in namespace "default"`)
+	require.Contains(t, status("--namespace", "billing").Stdout, "paused by ops1")
+	require.Contains(t, status().Stderr, `nothing has run in namespace "default"`)
 }
 
 func TestJobOnlyReplicasKnowCanBePaused(t *testing.T) {
@@ -215,10 +216,10 @@ func TestJobOnlyReplicasKnowCanBePaused(t *testing.T) {
 	s.contended("elsewhere")
 	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
 	r := s.ask("pause", "elsewhere")
-	require.Equal(t, 0, r.code, r.stderr)
-	require.Contains(t, s.ask("status").stdout, "not in this configuration")
-	require.Equal(t, 0, s.ask("history", "elsewhere").code)
-	require.Equal(t, 0, s.ask("why", "elsewhere").code)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.Contains(t, s.ask("status").Stdout, "not in this configuration")
+	require.Equal(t, 0, s.ask("history", "elsewhere").Code)
+	require.Equal(t, 0, s.ask("why", "elsewhere").Code)
 }
 
 // raw looks inside.

@@ -19,27 +19,27 @@ func TestAuditShowsWhoDidWhatAndWhy(t *testing.T) {
 		{"trigger", "sync-orders", "--by", "ann", "--reason", "to see", "--key", "k1"},
 		{"cancel", "sync-orders", "--by", "bob", "--reason", "seen"},
 	} {
-		require.Equal(t, 0, s.ask(args...).code, args)
+		require.Equal(t, 0, s.ask(args...).Code, args)
 	}
 	r := s.ask("history", "sync-orders", "-n", "1")
-	require.Contains(t, r.stdout, `triggered by ann, key k1 ("to see"); cancelled by bob ("seen")`)
+	require.Contains(t, r.Stdout, `triggered by ann, key k1 ("to see"); cancelled by bob ("seen")`)
 	r = s.ask("why", "sync-orders")
-	require.Contains(t, r.stdout, `with key "k1" because "to see"`)
-	require.Contains(t, r.stdout, `It was cancelled by bob because "seen"`)
+	require.Contains(t, r.Stdout, `with key "k1" because "to see"`)
+	require.Contains(t, r.Stdout, `It was cancelled by bob because "seen"`)
 	f, err := fleet.New(s.store)
 	require.NoError(t, err)
 	_, err = f.Pause(t.Context(), "sync-orders", fleet.Act{By: "deploy", Via: wire.ViaAPI})
 	require.NoError(t, err)
 
 	r = s.ask("audit")
-	require.Equal(t, 0, r.code, r.stderr)
+	require.Equal(t, 0, r.Code, r.Stderr)
 	require.Regexp(t, `(?s)^AT +WHO +VIA +DID +WHAT +WHY *\n`+
 		`[^\n]+ deploy +api +paused +sync-orders *\n`+
 		`[^\n]+ bob +cli +cancelled +sync-orders \(tick [^)]+\) +seen\n`+
 		`[^\n]+ ann +cli +triggered +sync-orders \(tick [^)]+, key k1\) +to see\n`+
 		`[^\n]+ bob +cli +resumed +sync-orders \(which ann had paused\) +it has moved \?\[31m\n`+
-		`[^\n]+ ann +cli +paused +sync-orders +the database moves\n$`, r.stdout)
-	require.Regexp(t, `^the log takes [\d.]+ (B|KiB) of 4 MiB\n$`, r.stderr)
+		`[^\n]+ ann +cli +paused +sync-orders +the database moves\n$`, r.Stdout)
+	require.Regexp(t, `^the log takes [\d.]+ (B|KiB) of 4 MiB\n$`, r.Stderr)
 
 	var log struct {
 		Acts []struct {

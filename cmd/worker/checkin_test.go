@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -56,19 +57,19 @@ func TestKilledWorkersRunIsReportedUnderOneId(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 1s}\njobs:\n- name: report\n  schedule: \"@every 1s\"\n"+
 		"  overlap: allow\n  log: {message: hello}\n  notify: {healthchecks: \""+receiver.URL+"/check\"}\n")
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	arrival := <-monitor.arrived
 	for arrival[0] != "/check" { // the end of a run, whose report is not answered
 		arrival = <-monitor.arrived
 	}
-	first.signal(syscall.SIGKILL)
-	first.exit()
+	first.Signal(syscall.SIGKILL)
+	first.Exit()
 	close(unblocked)
 	before := monitor.of(arrival[1])
 	require.Equal(t, []string{"/start", ""}, before[:2])
 
-	start(t, path, "--http", "127.0.0.1:0", "--replica", "second").await("run started", "job", "report", "attempt", 2.0)
-	require.Eventually(t, func() bool { return len(monitor.of(arrival[1])) >= len(before)+2 }, patience, 20*time.Millisecond)
+	workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second").Await("run started", "job", "report", "attempt", 2.0)
+	require.Eventually(t, func() bool { return len(monitor.of(arrival[1])) >= len(before)+2 }, workertest.Patience, 20*time.Millisecond)
 	require.Equal(t, []string{"/start", ""}, monitor.of(arrival[1])[len(before):], "once more, by the worker that took it over")
 }
 
@@ -79,8 +80,8 @@ func TestSecretsOfMonitorsAreNotInTheLog(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "solotick.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("jobs:\n- name: report\n  schedule: \"@every 1s\"\n  log: {message: hello}\n"+
 		"  notify: {sentry: \""+monitor.URL+"/api/1/cron/report/confidential/\"}\n"), 0o600))
-	p := start(t, config, "--http", "127.0.0.1:0", "--log-level", "debug")
-	p.await("check-in failed", "job", "report", "monitor", "sentry")
-	p.await("tick settled", "job", "report", "outcome", "succeeded")
-	require.NotContains(t, p.text(), "confidential")
+	p := workertest.Start(t, config, "--http", "127.0.0.1:0", "--log-level", "debug")
+	p.Await("check-in failed", "job", "report", "monitor", "sentry")
+	p.Await("tick settled", "job", "report", "outcome", "succeeded")
+	require.NotContains(t, p.Text(), "confidential")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/daemon"
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -25,11 +26,11 @@ func TestWrongCommandLineExitsWith2(t *testing.T) {
 		"file as argument":   {[]string{"validate", "a.yaml"}, []string{`"a.yaml": validate takes no arguments; name the configuration with --config FILE`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := do(t, nil, test.args...)
-			require.Equal(t, 2, r.code)
-			require.Empty(t, r.stdout)
+			r := workertest.Do(t, nil, test.args...)
+			require.Equal(t, 2, r.Code)
+			require.Empty(t, r.Stdout)
 			for _, want := range test.want {
-				require.Contains(t, r.stderr, want)
+				require.Contains(t, r.Stderr, want)
 			}
 		})
 	}
@@ -40,31 +41,31 @@ func TestFaultsOfFlagsAndFileComeTogether(t *testing.T) {
 		"run", "--config", "testdata/faulty.yaml", "--replica", "a b", "--http", "localhost", "--redis", "http://u:hunter2@h",
 		"--namespace", "", "--log-format", "xml", "--log-level", "loud",
 	}
-	r := do(t, nil, args...)
-	require.Equal(t, 2, r.code)
+	r := workertest.Do(t, nil, args...)
+	require.Equal(t, 2, r.Code)
 	for _, want := range []string{
 		`--replica: "a b" must start with a letter or digit`, `--http: "localhost" must be host:port`,
 		`--redis: (hidden) must start with redis://`, `--namespace: "" must`, `--log-format: "xml" must be one of text, json`,
 		`--log-level: "loud" must be one of debug, info, warn, error`, `testdata/faulty.yaml:1:12: namespace: "not a name"`,
 	} {
-		require.Contains(t, r.stderr, want)
+		require.Contains(t, r.Stderr, want)
 	}
-	require.NotContains(t, r.stderr, "hunter2")
+	require.NotContains(t, r.Stderr, "hunter2")
 }
 
 func TestHelpHidesTheSupervisor(t *testing.T) {
-	require.NotContains(t, do(t, nil, "--help").stdout, daemon.SupervisorCommand)
+	require.NotContains(t, workertest.Do(t, nil, "--help").Stdout, daemon.SupervisorCommand)
 }
 
 func TestAShellCompletesCommandsAndJobs(t *testing.T) {
-	r := do(t, nil, "completion", "bash")
-	require.Equal(t, 0, r.code, r.stderr)
-	require.Contains(t, r.stdout, "worker")
-	require.Contains(t, do(t, nil, "--help").stdout, "\n  completion ")
+	r := workertest.Do(t, nil, "completion", "bash")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.Contains(t, r.Stdout, "worker")
+	require.Contains(t, workertest.Do(t, nil, "--help").Stdout, "\n  completion ")
 	path := filetest.Config(t, "jobs:\n- {name: one, schedule: '@daily', log: {message: x}}\n- {name: two, schedule: '@daily', log: {message: x}}\n")
-	require.Equal(t, "one\ntwo\n:4\n", do(t, nil, "__complete", "describe", "--config", path, "").stdout)
-	require.Equal(t, "two\n:4\n", do(t, nil, "__complete", "status", "--config", path, "one", "").stdout)
-	require.Equal(t, ":4\n", do(t, nil, "__complete", "why", "--config", path, "one", "").stdout)
+	require.Equal(t, "one\ntwo\n:4\n", workertest.Do(t, nil, "__complete", "describe", "--config", path, "").Stdout)
+	require.Equal(t, "two\n:4\n", workertest.Do(t, nil, "__complete", "status", "--config", path, "one", "").Stdout)
+	require.Equal(t, ":4\n", workertest.Do(t, nil, "__complete", "why", "--config", path, "one", "").Stdout)
 }
 
 func TestAShellCompletesTheFleetsJobs(t *testing.T) {
@@ -72,14 +73,14 @@ func TestAShellCompletesTheFleetsJobs(t *testing.T) {
 	fleet := "namespace: completion\nredis: {url: '" + redis.URL() + "'}\nhttp: {addr: '127.0.0.1:0'}\njobs:\n"
 	served := filetest.Config(t, fleet+"- {name: one, schedule: '@daily', log: {message: x}}\n- {name: three, schedule: '@daily', log: {message: x}}\n")
 	mine := filetest.Config(t, fleet+"- {name: two, schedule: '@daily', log: {message: x}}\n- {name: one, schedule: '@daily', log: {message: x}}\n")
-	worker := start(t, served)
+	worker := workertest.Start(t, served)
 	require.Eventually(t, func() bool {
-		return do(t, nil, "__complete", "trigger", "--config", mine, "").stdout == "two\none\nthree\n:4\n"
-	}, patience, 50*time.Millisecond)
-	require.Equal(t, "two\none\n:4\n", do(t, nil, "__complete", "next", "--config", mine, "").stdout, "next asks no fleet")
-	server := "http://" + worker.await("http listening")["addr"].(string)
-	require.Equal(t, "one\nthree\n:4\n", do(t, nil, "__complete", "why", "--server", server, "").stdout)
+		return workertest.Do(t, nil, "__complete", "trigger", "--config", mine, "").Stdout == "two\none\nthree\n:4\n"
+	}, workertest.Patience, 50*time.Millisecond)
+	require.Equal(t, "two\none\n:4\n", workertest.Do(t, nil, "__complete", "next", "--config", mine, "").Stdout, "next asks no fleet")
+	server := "http://" + worker.Await("http listening")["addr"].(string)
+	require.Equal(t, "one\nthree\n:4\n", workertest.Do(t, nil, "__complete", "why", "--server", server, "").Stdout)
 
 	redis.Freeze()
-	require.Equal(t, "two\none\n:4\n", do(t, nil, "__complete", "trigger", "--config", mine, "").stdout, "the fleet does not answer")
+	require.Equal(t, "two\none\n:4\n", workertest.Do(t, nil, "__complete", "trigger", "--config", mine, "").Stdout, "the fleet does not answer")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -22,14 +23,14 @@ func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
 			"- {name: often, schedule: '"+schedule+"', timezone: Europe/Berlin, overlap: queue, rate: 1/10m, exec: {command: [sleep, '0.1']}}\n"+more)
 	}
 	path := config("* * * * * *", "")
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	second := start(t, config("*/1 * * * * *", ""), "--http", "127.0.0.1:0", "--replica", "second")
-	first.ready(http.StatusOK)
-	second.ready(http.StatusOK)
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := workertest.Start(t, config("*/1 * * * * *", ""), "--http", "127.0.0.1:0", "--replica", "second")
+	first.Ready(http.StatusOK)
+	second.Ready(http.StatusOK)
 	ask := func(config string, args ...string) string {
-		r := do(t, nil, append(args, "--config", config)...)
-		require.Equal(t, 0, r.code, r.stderr)
-		return r.stdout
+		r := workertest.Do(t, nil, append(args, "--config", config)...)
+		require.Equal(t, 0, r.Code, r.Stderr)
+		return r.Stdout
 	}
 	wants := []string{
 		`^often, namespace default, fleet time .* \+0100\n\n`,
@@ -51,7 +52,7 @@ func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
 		for _, want := range wants {
 			require.Regexp(c, want, text)
 		}
-	}, patience, 50*time.Millisecond)
+	}, workertest.Patience, 50*time.Millisecond)
 
 	// From a file without the job, also when nobody serves it any more.
 	without := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n- {name: other, schedule: '@yearly', log: {message: x}}\n")
@@ -59,17 +60,17 @@ func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
 	require.Contains(t, text, "it is not in this configuration")
 	require.Regexp(t, `schedule      \S+ \* \* \* \* \* Europe/Berlin\n`, text, "the fleet's record has it")
 	require.Regexp(t, `next          20.* \+0100\n`, text)
-	for _, p := range []*process{first, second} {
-		require.NoError(t, p.cmd.Process.Kill())
-		p.exit()
+	for _, p := range []*workertest.Process{first, second} {
+		require.NoError(t, p.Cmd.Process.Kill())
+		p.Exit()
 	}
 	require.Eventually(t, func() bool {
 		return strings.Contains(ask(without, "describe", "often"), "served by     no live replica\n")
-	}, patience, 100*time.Millisecond)
+	}, workertest.Patience, 100*time.Millisecond)
 	require.Contains(t, ask(without, "history", "often"), "succeeded")
 	require.Contains(t, ask(without, "status", "often"), "not in this configuration")
 	require.Regexp(t, `first .*, gone\n`, ask(without, "status"), "it did not sign off")
-	require.Equal(t, 2, do(t, nil, "describe", "nobody", "--config", without).code)
+	require.Equal(t, 2, workertest.Do(t, nil, "describe", "nobody", "--config", without).Code)
 }
 
 func TestDescribeShowsTheDefinitionOfEachReplica(t *testing.T) {
@@ -81,19 +82,19 @@ func TestDescribeShowsTheDefinitionOfEachReplica(t *testing.T) {
 	}
 	path := config("forbid", "https://me:s3cret@a.example/x", "s3cret")
 	for id, path := range map[string]string{"r1": path, "r2": path, "r3": config("queue", "https://b.example", "other")} {
-		start(t, path, "--http", "127.0.0.1:0", "--replica", id).ready(http.StatusOK)
+		workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", id).Ready(http.StatusOK)
 	}
 	ask := func(args ...string) string {
-		r := do(t, nil, append([]string{"describe", "sync", "--config", path}, args...)...)
-		require.Equal(t, 0, r.code, r.stderr)
-		require.NotContains(t, r.stdout, "s3cret")
-		return r.stdout
+		r := workertest.Do(t, nil, append([]string{"describe", "sync", "--config", path}, args...)...)
+		require.Equal(t, 0, r.Code, r.Stderr)
+		require.NotContains(t, r.Stdout, "s3cret")
+		return r.Stdout
 	}
 	var text string
 	require.Eventually(t, func() bool {
 		text = ask()
 		return strings.Contains(text, "differs: ") && strings.Contains(text, " on r1, r2: ")
-	}, patience, 50*time.Millisecond)
+	}, workertest.Patience, 50*time.Millisecond)
 	for _, want := range []string{
 		`definition    revision [0-9a-f]{12} on r1, r2: as in this configuration\n`,
 		`              catch_up_window 1h0m0s; .*exec.command curl https://a.example/\(hidden\); exec.env.TOKEN \(hidden\); .*overlap forbid; .*schedule @yearly; `,

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 )
 
 const repository = "../.."
@@ -82,12 +84,12 @@ func TestCommandsOfTheDocsExist(t *testing.T) {
 			}
 			found++
 			if _, ok := help[call[1]]; !ok {
-				r := do(t, nil, call[1], "--help")
-				if r.code != 0 || !strings.Contains(r.stdout, "worker "+call[1]) {
+				r := workertest.Do(t, nil, call[1], "--help")
+				if r.Code != 0 || !strings.Contains(r.Stdout, "worker "+call[1]) {
 					t.Errorf("%s: %q: there is no command %s", p.path, text, call[1])
 					continue
 				}
-				help[call[1]] = r.stdout
+				help[call[1]] = r.Stdout
 			}
 			for _, flag := range flags.FindAllStringSubmatch(call[2], -1) {
 				if !regexp.MustCompile(`--` + flag[1] + `\b`).MatchString(help[call[1]]) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/doctor"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -21,8 +22,8 @@ func (s *site) diagnose(code int, args ...string) map[string]doctor.Finding {
 	s.Helper()
 	var x doctor.Report
 	r := s.ask(append([]string{"doctor", "--output", "json"}, args...)...)
-	require.Equal(s, code, r.code, r.stdout+r.stderr)
-	require.NoError(s, json.Unmarshal([]byte(r.stdout), &x))
+	require.Equal(s, code, r.Code, r.Stdout+r.Stderr)
+	require.NoError(s, json.Unmarshal([]byte(r.Stdout), &x))
 	require.Equal(s, code == 0, x.OK)
 	require.Equal(s, "billing", x.Namespace)
 	found := map[string]doctor.Finding{}
@@ -36,9 +37,9 @@ func (s *site) diagnose(code int, args ...string) map[string]doctor.Finding {
 func TestDoctorPassesAGoodRedis(t *testing.T) {
 	s := newSite(t, redistest.WithAOF())
 	r := s.ask("doctor")
-	require.Equal(t, 0, r.code, r.stderr)
-	require.Empty(t, r.stderr)
-	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.Empty(t, r.Stderr)
+	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	require.Equal(t, []string{"CHECK", "RESULT", "FINDING"}, strings.Fields(lines[0]))
 	var checks []string
 	for _, line := range lines[1:] {
@@ -131,7 +132,7 @@ func TestDoctorKnowsAReplicaAndItsPrimary(t *testing.T) {
 	require.NoError(t, replica.raw().ReplicaOf(t.Context(), host, port).Err())
 	require.Eventually(t, func() bool {
 		return primary.raw().InfoMap(t.Context(), "replication").Item("Replication", "connected_slaves") == "1"
-	}, patience, 50*time.Millisecond)
+	}, workertest.Patience, 50*time.Millisecond)
 
 	f := replica.diagnose(1)
 	require.Equal(t, doctor.Fail, f["replication"].Result)
@@ -145,7 +146,7 @@ func TestDoctorKnowsAReplicaAndItsPrimary(t *testing.T) {
 	good := func() bool {
 		return primary.raw().InfoMap(t.Context(), "replication").Item("Replication", "min_slaves_good_slaves") == "1"
 	}
-	require.Eventually(t, good, patience, 50*time.Millisecond)
+	require.Eventually(t, good, workertest.Patience, 50*time.Millisecond)
 	require.Equal(t, doctor.OK, primary.diagnose(0)["replication"].Result)
 
 	require.NoError(t, primary.raw().ConfigSet(t.Context(), "min-replicas-to-write", "2").Err())
@@ -214,8 +215,8 @@ func TestDoctorSeparatesMissingRightsFromUncheckedOnes(t *testing.T) {
 
 	s = newSite(t, redistest.WithConf("requirepass", "secret"))
 	r := s.ask("doctor", "--redis", "redis://:wrong@"+s.server.Addr())
-	require.Equal(t, 1, r.code)
-	require.Regexp(t, `reachable  fail .*\n  change: check the user and the password in redis.(url|username and redis.password)\n`, r.stdout)
+	require.Equal(t, 1, r.Code)
+	require.Regexp(t, `reachable  fail .*\n  change: check the user and the password in redis.(url|username and redis.password)\n`, r.Stdout)
 }
 
 func TestDoctorChecksThisMachinesClock(t *testing.T) {

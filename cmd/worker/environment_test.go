@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -28,12 +29,12 @@ jobs:
 `, redis, name, dir)
 	}
 	path := filetest.Config(t, file("${FLEET_REDIS}", "before"))
-	cmd := exec.Command(program(t), "run", "--config", path, "--log-format", "json")
+	cmd := exec.Command(workertest.Program(t), "run", "--config", path, "--log-format", "json")
 	cmd.Env = append(os.Environ(), "FLEET_REDIS="+server.URL(), "FLEET_TOKEN=token-of-the-operator", "HOOK=hook-secret", "AUTHORIZATION=auth-secret",
 		"OWN_SECRET=own", "OTHER=other")
-	p := watch(t, cmd)
+	p := workertest.Watch(t, cmd)
 	for _, name := range []string{"before", "after"} {
-		p.await("tick settled", "job", name, "outcome", "succeeded")
+		p.Await("tick settled", "job", name, "outcome", "succeeded")
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
 		for _, secret := range []string{"FLEET_", server.URL(), "token-of-the-operator", "hook-secret", "auth-secret", "OWN_SECRET"} {

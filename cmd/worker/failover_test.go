@@ -13,6 +13,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/doctor"
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -21,13 +22,13 @@ func TestRedisRestartDelaysTheFleetByTheGrace(t *testing.T) {
 	t.Parallel()
 	const grace = 3 * time.Second
 	server := redistest.Start(t, redistest.WithAOF())
-	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\", failover_grace: 3s}\nlease: {ttl: 2s}\n"+oneJob)
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
-	settled := func() int { return len(first.all("tick settled")) + len(second.all("tick settled")) }
-	first.ready(http.StatusOK)
-	second.ready(http.StatusOK)
-	require.Eventually(t, func() bool { return settled() >= 3 }, patience, 10*time.Millisecond)
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\", failover_grace: 3s}\nlease: {ttl: 2s}\n"+workertest.OneJob)
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	settled := func() int { return len(first.All("tick settled")) + len(second.All("tick settled")) }
+	first.Ready(http.StatusOK)
+	second.Ready(http.StatusOK)
+	require.Eventually(t, func() bool { return settled() >= 3 }, workertest.Patience, 10*time.Millisecond)
 
 	server.Restart()
 	began, before := time.Now(), settled()
@@ -37,11 +38,11 @@ func TestRedisRestartDelaysTheFleetByTheGrace(t *testing.T) {
 		known := client.Get(t.Context(), "solotick:{default}:server").Val()
 		replid := client.InfoMap(t.Context(), "replication").Item("Replication", "master_replid")
 		return strings.HasPrefix(known, replid+" ")
-	}, patience, 10*time.Millisecond)
-	require.Eventually(t, func() bool { return settled() > before+2 }, patience, 10*time.Millisecond)
+	}, workertest.Patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return settled() > before+2 }, workertest.Patience, 10*time.Millisecond)
 	require.GreaterOrEqual(t, time.Since(began), grace)
-	for _, p := range []*process{first, second} {
-		p.ready(http.StatusOK)
+	for _, p := range []*workertest.Process{first, second} {
+		p.Ready(http.StatusOK)
 	}
 }
 
@@ -50,10 +51,10 @@ func TestNothingRunsWithoutTheRedisReplicas(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithConf("repl-diskless-sync-delay", "0"))
 	replica := redistest.Start(t, redistest.WithReplicaOf(server))
-	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\", wait_replicas: 1}\nlease: {ttl: 3s}\n"+oneJob)
-	worker := start(t, path, "--http", "127.0.0.1:0")
-	settled := func() int { return len(worker.all("tick settled")) }
-	require.Eventually(t, func() bool { return settled() >= 2 }, patience, 10*time.Millisecond)
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\", wait_replicas: 1}\nlease: {ttl: 3s}\n"+workertest.OneJob)
+	worker := workertest.Start(t, path, "--http", "127.0.0.1:0")
+	settled := func() int { return len(worker.All("tick settled")) }
+	require.Eventually(t, func() bool { return settled() >= 2 }, workertest.Patience, 10*time.Millisecond)
 
 	replica.Freeze()
 	frozen := time.Now()
@@ -64,8 +65,8 @@ func TestNothingRunsWithoutTheRedisReplicas(t *testing.T) {
 		return n
 	}
 	before := questions()
-	require.Eventually(t, func() bool { return questions() >= before+6 }, patience, 10*time.Millisecond)
-	for _, r := range worker.all("tick settled") {
+	require.Eventually(t, func() bool { return questions() >= before+6 }, workertest.Patience, 10*time.Millisecond)
+	for _, r := range worker.All("tick settled") {
 		tick, err := time.Parse(time.RFC3339, r["tick"].(string))
 		require.NoError(t, err)
 		require.Less(t, tick, frozen.Add(time.Second), "it ran")
@@ -73,7 +74,7 @@ func TestNothingRunsWithoutTheRedisReplicas(t *testing.T) {
 
 	replica.Thaw()
 	began := settled()
-	require.Eventually(t, func() bool { return settled() >= began+2 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return settled() >= began+2 }, workertest.Patience, 10*time.Millisecond)
 }
 
 func TestDoctorChecksTheFailoverModes(t *testing.T) {
@@ -94,7 +95,7 @@ func TestDoctorChecksTheFailoverModes(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		return s.raw().InfoMap(t.Context(), "replication").Item("Replication", "connected_slaves") == "2"
-	}, patience, 10*time.Millisecond)
+	}, workertest.Patience, 10*time.Millisecond)
 	f = s.diagnose(0)
 	require.Equal(t, doctor.Warn, f["failover"].Result)
 	require.Equal(t, "set redis.wait_replicas to 2, or let jobs check fencing tokens", f["failover"].Change)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/doctor"
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/lease/sqlitelease"
 )
 
@@ -26,38 +27,19 @@ func quickstart(t *testing.T) string {
 	return filetest.Config(t, string(text))
 }
 
-// warnings are the lines of the log at level WARN and above.
-func (p *process) warnings() (list []record) {
-	for _, r := range p.records() {
-		if r["level"] == "WARN" || r["level"] == "ERROR" {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-// outcomes are the settled ticks of a job, newest first, as history prints them.
-func outcomes(t *testing.T, path, job string) (list []map[string]any) {
-	t.Helper()
-	r := do(t, nil, "history", job, "--config", path, "--output", "json")
-	require.Equal(t, 0, r.code, r.stderr)
-	require.NoError(t, json.Unmarshal([]byte(r.stdout), &list))
-	return list
-}
-
 func TestKilledQuickstartGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	path := quickstart(t)
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	settled := first.await("tick settled", "job", "hello", "outcome", "succeeded")
-	require.Equal(t, 0, do(t, nil, "pause", "environment", "--config", path, "--by", "ops", "--reason", "later").code)
-	first.signal(syscall.SIGKILL)
-	first.exit()
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	settled := first.Await("tick settled", "job", "hello", "outcome", "succeeded")
+	require.Equal(t, 0, workertest.Do(t, nil, "pause", "environment", "--config", path, "--by", "ops", "--reason", "later").Code)
+	first.Signal(syscall.SIGKILL)
+	first.Exit()
 
 	require.FileExists(t, strings.TrimSuffix(path, ".yaml")+".db")
-	again := start(t, path, "--http", "127.0.0.1:0", "--replica", "again")
-	again.await("tick settled", "job", "hello", "outcome", "succeeded")
-	list := outcomes(t, path, "hello")
+	again := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "again")
+	again.Await("tick settled", "job", "hello", "outcome", "succeeded")
+	list := workertest.Outcomes(t, path, "hello")
 	require.GreaterOrEqual(t, len(list), 2)
 	token := float64(1 << 60)
 	for _, o := range list {
@@ -65,9 +47,9 @@ func TestKilledQuickstartGoesOnWhereItWas(t *testing.T) {
 		token = o["token"].(float64)
 	}
 	require.Equal(t, "first", list[len(list)-1]["replica"])
-	require.Empty(t, again.all("run started", "job", "hello", "tick", settled["tick"]), "it had run")
-	require.Contains(t, do(t, nil, "status", "--config", path).stdout, "paused")
-	require.Empty(t, again.all("run started", "job", "environment"))
+	require.Empty(t, again.All("run started", "job", "hello", "tick", settled["tick"]), "it had run")
+	require.Contains(t, workertest.Do(t, nil, "status", "--config", path).Stdout, "paused")
+	require.Empty(t, again.All("run started", "job", "environment"))
 }
 
 func TestOneOfTwoWorkersOnAFileRunsEachTick(t *testing.T) {
@@ -84,7 +66,7 @@ jobs:
   overlap: allow
   exec: {command: [sh, -c, 'echo $SOLOTICK_TICK $SOLOTICK_ATTEMPT >> `+out+`']}
 `)
-	workers := []*process{start(t, path, "--replica", "a"), start(t, path, "--replica", "b")}
+	workers := []*workertest.Process{workertest.Start(t, path, "--replica", "a"), workertest.Start(t, path, "--replica", "b")}
 	ran := func() []string {
 		text, err := os.ReadFile(out)
 		if err != nil {
@@ -93,16 +75,16 @@ jobs:
 		return strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
 	await := func(n int) {
-		require.Eventually(t, func() bool { return len(ran()) >= n }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return len(ran()) >= n }, workertest.Patience, 10*time.Millisecond)
 	}
 	await(3)
-	workers[0].signal(syscall.SIGKILL)
-	workers[0].exit()
-	workers[0] = start(t, path, "--replica", "a2")
+	workers[0].Signal(syscall.SIGKILL)
+	workers[0].Exit()
+	workers[0] = workertest.Start(t, path, "--replica", "a2")
 	await(6)
 	stopOutside(t, workers[1], filepath.Join(filepath.Dir(path), "shared.db"))
 	await(9)
-	workers[1].signal(syscall.SIGCONT)
+	workers[1].Signal(syscall.SIGCONT)
 	await(10)
 	seen := map[string]bool{}
 	for _, line := range ran() {
@@ -111,7 +93,7 @@ jobs:
 	}
 	require.FileExists(t, filepath.Join(filepath.Dir(path), "shared.db"))
 	ticks, settled := map[any]bool{}, 0
-	for _, o := range outcomes(t, path, "note") {
+	for _, o := range workertest.Outcomes(t, path, "note") {
 		require.False(t, ticks[o["id"]], "settled twice: %v", o)
 		ticks[o["id"]] = true
 		if o["state"] == "settled" { // the newest may run still
@@ -123,37 +105,37 @@ jobs:
 }
 
 // stopOutside stops a worker that has no lock on the file: one that has it holds up the others.
-func stopOutside(t *testing.T, p *process, file string) {
+func stopOutside(t *testing.T, p *workertest.Process, file string) {
 	t.Helper()
 	probe, err := sqlitelease.New(file, "probe")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, probe.Close()) }()
 	require.Eventually(t, func() bool {
-		p.signal(syscall.SIGSTOP)
+		p.Signal(syscall.SIGSTOP)
 		if probe.Check(t.Context()) == nil {
 			return true
 		}
-		p.signal(syscall.SIGCONT)
+		p.Signal(syscall.SIGCONT)
 		return false
-	}, patience, 10*time.Millisecond)
+	}, workertest.Patience, 10*time.Millisecond)
 }
 
 func TestDoctorChecksAFile(t *testing.T) {
 	t.Parallel()
-	path := filetest.Config(t, oneJob)
+	path := filetest.Config(t, workertest.OneJob)
 	file := strings.TrimSuffix(path, ".yaml") + ".db"
-	r := do(t, nil, "doctor", "--config", path)
-	require.Equal(t, 0, r.code)
-	require.Contains(t, r.stdout, "nothing has run")
-	require.Contains(t, r.stdout, "start a worker")
+	r := workertest.Do(t, nil, "doctor", "--config", path)
+	require.Equal(t, 0, r.Code)
+	require.Contains(t, r.Stdout, "nothing has run")
+	require.Contains(t, r.Stdout, "start a worker")
 	require.NoFileExists(t, file, "a command makes none: it would be that of another user")
 
-	p := start(t, path, "--http", "127.0.0.1:0")
-	p.await("tick settled")
-	r = do(t, nil, "doctor", "--config", path, "--output", "json")
+	p := workertest.Start(t, path, "--http", "127.0.0.1:0")
+	p.Await("tick settled")
+	r = workertest.Do(t, nil, "doctor", "--config", path, "--output", "json")
 	var x doctor.Report
-	require.NoError(t, json.Unmarshal([]byte(r.stdout), &x))
-	require.Equal(t, 0, r.code, r.stdout)
+	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &x))
+	require.Equal(t, 0, r.Code, r.Stdout)
 	require.Equal(t, file, x.Store)
 	require.Empty(t, x.Redis)
 	checks := map[string]string{}
@@ -170,42 +152,42 @@ func TestDoctorChecksAFile(t *testing.T) {
 
 func TestFlagNamesTheFile(t *testing.T) {
 	t.Parallel()
-	path, file := filetest.Config(t, "redis: {url: redis://127.0.0.1:1}\n"+oneJob), filepath.Join(t.TempDir(), "other.db")
-	p := start(t, path, "--http", "127.0.0.1:0", "--store", "sqlite:"+file)
-	p.await("tick settled")
-	p.ready(http.StatusOK)
+	path, file := filetest.Config(t, "redis: {url: redis://127.0.0.1:1}\n"+workertest.OneJob), filepath.Join(t.TempDir(), "other.db")
+	p := workertest.Start(t, path, "--http", "127.0.0.1:0", "--store", "sqlite:"+file)
+	p.Await("tick settled")
+	p.Ready(http.StatusOK)
 	require.FileExists(t, file)
-	require.Contains(t, do(t, nil, "status", "--config", path, "--store", "sqlite:"+file).stdout, "hello")
+	require.Contains(t, workertest.Do(t, nil, "status", "--config", path, "--store", "sqlite:"+file).Stdout, "hello")
 }
 
 func TestMemoryWarnsThatItForgets(t *testing.T) {
 	t.Parallel()
-	path := filetest.Config(t, "store: {url: 'memory:'}\n"+oneJob)
-	p := start(t, path, "--http", "127.0.0.1:0")
-	warning := p.await("the store is in this process only: another worker runs the same ticks again, and a restart forgets them")
+	path := filetest.Config(t, "store: {url: 'memory:'}\n"+workertest.OneJob)
+	p := workertest.Start(t, path, "--http", "127.0.0.1:0")
+	warning := p.Await("the store is in this process only: another worker runs the same ticks again, and a restart forgets them")
 	require.Equal(t, "WARN", warning["level"])
-	p.await("tick settled")
+	p.Await("tick settled")
 	require.NoFileExists(t, strings.TrimSuffix(path, ".yaml")+".db")
 }
 
 func TestUnusableFileEndsTheStart(t *testing.T) {
 	t.Parallel()
-	path := filetest.Config(t, "store: {url: sqlite:missing/solotick.db}\n"+oneJob)
-	r := do(t, nil, "run", "--config", path, "--http", "127.0.0.1:0")
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, fmt.Sprintf("worker: sqlitelease: %s/missing/solotick.db: ", filepath.Dir(path)))
-	require.Contains(t, r.stderr, "no such file or directory; make the directory")
-	require.NotContains(t, r.stderr, "run started")
+	path := filetest.Config(t, "store: {url: sqlite:missing/solotick.db}\n"+workertest.OneJob)
+	r := workertest.Do(t, nil, "run", "--config", path, "--http", "127.0.0.1:0")
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, fmt.Sprintf("worker: sqlitelease: %s/missing/solotick.db: ", filepath.Dir(path)))
+	require.Contains(t, r.Stderr, "no such file or directory; make the directory")
+	require.NotContains(t, r.Stderr, "run started")
 }
 
 func TestTwoPlacesToMeetAreRefused(t *testing.T) {
 	t.Parallel()
-	path := filetest.Config(t, "store: {url: sqlite:a.db}\nredis: {url: redis://h}\n"+oneJob)
-	r := do(t, nil, "validate", "--config", path)
-	require.Equal(t, 2, r.code)
-	require.Contains(t, r.stderr, path+":1:8: store: cannot be combined with redis")
-	require.Contains(t, r.stderr, path+":2:8: redis: cannot be combined with store")
-	r = do(t, nil, "status", "--config", filetest.Config(t, oneJob), "--store", "sqlite:a.db", "--redis", "redis://h")
-	require.Equal(t, 2, r.code)
-	require.Contains(t, r.stderr, "--store: cannot be combined with --redis")
+	path := filetest.Config(t, "store: {url: sqlite:a.db}\nredis: {url: redis://h}\n"+workertest.OneJob)
+	r := workertest.Do(t, nil, "validate", "--config", path)
+	require.Equal(t, 2, r.Code)
+	require.Contains(t, r.Stderr, path+":1:8: store: cannot be combined with redis")
+	require.Contains(t, r.Stderr, path+":2:8: redis: cannot be combined with store")
+	r = workertest.Do(t, nil, "status", "--config", filetest.Config(t, workertest.OneJob), "--store", "sqlite:a.db", "--redis", "redis://h")
+	require.Equal(t, 2, r.Code)
+	require.Contains(t, r.Stderr, "--store: cannot be combined with --redis")
 }

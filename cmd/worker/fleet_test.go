@@ -11,31 +11,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
 func TestEachTickRunsOnOneOfTwoWorkers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 2s}\n"+oneJob)
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
-	first.ready(http.StatusOK)
-	second.ready(http.StatusOK)
-	count := func() int { return len(first.all("tick settled")) + len(second.all("tick settled")) }
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 2s}\n"+workertest.OneJob)
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	first.Ready(http.StatusOK)
+	second.Ready(http.StatusOK)
+	count := func() int { return len(first.All("tick settled")) + len(second.All("tick settled")) }
 	begun := count()
-	require.Eventually(t, func() bool { return count() >= begun+3 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count() >= begun+3 }, workertest.Patience, 10*time.Millisecond)
 
-	first.signal(syscall.SIGTERM)
-	require.Equal(t, 0, first.exit())
-	alone := len(second.all("tick settled"))
-	require.Eventually(t, func() bool { return len(second.all("tick settled")) >= alone+2 }, patience, 10*time.Millisecond)
-	second.signal(syscall.SIGTERM)
-	require.Equal(t, 0, second.exit())
+	first.Signal(syscall.SIGTERM)
+	require.Equal(t, 0, first.Exit())
+	alone := len(second.All("tick settled"))
+	require.Eventually(t, func() bool { return len(second.All("tick settled")) >= alone+2 }, workertest.Patience, 10*time.Millisecond)
+	second.Signal(syscall.SIGTERM)
+	require.Equal(t, 0, second.Exit())
 
 	ran := map[any]any{}
-	for _, p := range []*process{first, second} {
-		for _, r := range p.all("tick settled") {
+	for _, p := range []*workertest.Process{first, second} {
+		for _, r := range p.All("tick settled") {
 			require.Equal(t, "succeeded", r["outcome"])
 			require.NotContains(t, ran, r["tick"], "ran on both")
 			ran[r["tick"]] = r["replica"]
@@ -58,19 +59,19 @@ func TestTakeoverHasAHigherToken(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\n"+held(filepath.Join(t.TempDir(), "never")))
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	run := first.await("run started", "job", "held")
-	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
-	second.ready(http.StatusOK)
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	run := first.Await("run started", "job", "held")
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	second.Ready(http.StatusOK)
 
-	first.signal(syscall.SIGKILL)
-	first.exit()
-	taken := second.await("run started", "job", "held", "tick", run["tick"])
+	first.Signal(syscall.SIGKILL)
+	first.Exit()
+	taken := second.Await("run started", "job", "held", "tick", run["tick"])
 	require.InDelta(t, 2, taken["attempt"], 0)
 	require.Greater(t, taken["token"], run["token"])
 	require.Equal(t, "second", taken["replica"])
-	second.await("tick settled", "job", "held", "tick", run["tick"], "outcome", "succeeded")
-	_, body := second.get("/metrics")
+	second.Await("tick settled", "job", "held", "tick", run["tick"], "outcome", "succeeded")
+	_, body := second.Get("/metrics")
 	require.Contains(t, body, "solotick_takeovers_total{job=\"held\"} 1\n")
 }
 
@@ -78,55 +79,55 @@ func TestWorkerWaitsForUnreachableRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
-	p := start(t, filetest.Config(t, oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
-	down := p.await("store does not answer; nothing starts until it does", "level", "ERROR")
+	p := workertest.Start(t, filetest.Config(t, workertest.OneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
+	down := p.Await("store does not answer; nothing starts until it does", "level", "ERROR")
 	require.Equal(t, "check that Redis runs, and its address in redis.url", down["hint"])
-	require.Contains(t, p.ready(http.StatusServiceUnavailable), "the store does not answer")
-	status, _ := p.get("/healthz")
+	require.Contains(t, p.Ready(http.StatusServiceUnavailable), "the store does not answer")
+	status, _ := p.Get("/healthz")
 	require.Equal(t, http.StatusOK, status)
-	_, body := p.get("/metrics")
+	_, body := p.Get("/metrics")
 	require.Contains(t, body, "solotick_store_up 0\n")
 
 	server.Restart()
-	require.Equal(t, "ok\n", p.ready(http.StatusOK))
-	p.await("store answers")
-	p.await("tick settled", "job", "hello")
+	require.Equal(t, "ok\n", p.Ready(http.StatusOK))
+	p.Await("store answers")
+	p.Await("tick settled", "job", "hello")
 
 	server.Kill()
-	require.Contains(t, p.ready(http.StatusServiceUnavailable), "the store does not answer")
-	p.await("store does not answer; nothing starts until it does")
-	p.signal(syscall.SIGTERM)
-	require.Equal(t, 0, p.exit(), "it need not wait for Redis to stop")
-	p.requireJSON() // whatever the client has to say about its connections
+	require.Contains(t, p.Ready(http.StatusServiceUnavailable), "the store does not answer")
+	p.Await("store does not answer; nothing starts until it does")
+	p.Signal(syscall.SIGTERM)
+	require.Equal(t, 0, p.Exit(), "it need not wait for Redis to stop")
+	p.RequireJSON() // whatever the client has to say about its connections
 }
 
 func TestWorkerWithoutRedisStopsCleanly(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
-	p := start(t, filetest.Config(t, oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
-	p.await("store does not answer; nothing starts until it does")
-	p.signal(syscall.SIGINT)
-	require.Equal(t, 0, p.exit())
+	p := workertest.Start(t, filetest.Config(t, workertest.OneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
+	p.Await("store does not answer; nothing starts until it does")
+	p.Signal(syscall.SIGINT)
+	require.Equal(t, 0, p.Exit())
 }
 
 func TestDrainingWorkerLetsRunsFinish(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
-	p := start(t, filetest.Config(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
-	run := p.await("run started", "job", "held")
-	require.Equal(t, "ok\n", p.ready(http.StatusOK))
+	p := workertest.Start(t, filetest.Config(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
+	run := p.Await("run started", "job", "held")
+	require.Equal(t, "ok\n", p.Ready(http.StatusOK))
 
-	p.signal(syscall.SIGTERM)
-	p.await("stopping; another signal stops at once", "signal", "terminated")
-	require.Contains(t, p.ready(http.StatusServiceUnavailable), "draining")
-	_, body := p.get("/metrics")
+	p.Signal(syscall.SIGTERM)
+	p.Await("stopping; another signal stops at once", "signal", "terminated")
+	require.Contains(t, p.Ready(http.StatusServiceUnavailable), "draining")
+	_, body := p.Get("/metrics")
 	require.Contains(t, body, "solotick_runs_in_progress{job=\"held\"} 1\n")
 
 	require.NoError(t, os.WriteFile(release, nil, 0o600))
-	require.Equal(t, 0, p.exit())
-	p.await("tick settled", "tick", run["tick"], "outcome", "succeeded")
-	require.Empty(t, p.all("run stopped, tick released"))
+	require.Equal(t, 0, p.Exit())
+	p.Await("tick settled", "tick", run["tick"], "outcome", "succeeded")
+	require.Empty(t, p.All("run stopped, tick released"))
 }
 
 func TestRunsPastTheGraceAreReleased(t *testing.T) {
@@ -134,37 +135,37 @@ func TestRunsPastTheGraceAreReleased(t *testing.T) {
 	server := redistest.Start(t)
 	path := filetest.Config(t, "shutdown_grace: 100ms\nredis: {url: \""+server.URL()+"\"}\nlease: {ttl: 1m}\n"+
 		held(filepath.Join(t.TempDir(), "never")))
-	first := start(t, path, "--http", "127.0.0.1:0")
-	run := first.await("run started", "job", "held")
-	second := start(t, path, "--http", "127.0.0.1:0")
-	second.ready(http.StatusOK)
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0")
+	run := first.Await("run started", "job", "held")
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0")
+	second.Ready(http.StatusOK)
 
-	first.signal(syscall.SIGTERM)
-	require.Equal(t, 0, first.exit())
-	first.await("run stopped, tick released", "tick", run["tick"])
-	taken := second.await("run started", "tick", run["tick"]) // long before the lease of a minute would have run out
+	first.Signal(syscall.SIGTERM)
+	require.Equal(t, 0, first.Exit())
+	first.Await("run stopped, tick released", "tick", run["tick"])
+	taken := second.Await("run started", "tick", run["tick"]) // long before the lease of a minute would have run out
 	require.InDelta(t, 2, taken["attempt"], 0)
 }
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {
 	t.Parallel()
-	p := start(t, filetest.Config(t, "shutdown_grace: 10m\n"+held(filepath.Join(t.TempDir(), "never"))), "--http", "127.0.0.1:0")
-	p.await("run started", "job", "held")
-	p.signal(syscall.SIGINT)
-	p.await("stopping; another signal stops at once", "signal", "interrupt")
+	p := workertest.Start(t, filetest.Config(t, "shutdown_grace: 10m\n"+held(filepath.Join(t.TempDir(), "never"))), "--http", "127.0.0.1:0")
+	p.Await("run started", "job", "held")
+	p.Signal(syscall.SIGINT)
+	p.Await("stopping; another signal stops at once", "signal", "interrupt")
 	time.Sleep(600 * time.Millisecond) // later than a signal that is sent twice
-	p.signal(syscall.SIGTERM)
-	require.Equal(t, 1, p.exit())
+	p.Signal(syscall.SIGTERM)
+	require.Equal(t, 1, p.Exit())
 }
 
 func TestSignalSentTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
-	p := start(t, filetest.Config(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
-	p.await("run started", "job", "held")
-	p.signal(syscall.SIGTERM)
-	p.await("stopping; another signal stops at once", "signal", "terminated")
-	p.signal(syscall.SIGTERM) // once to the process and once to its group
+	p := workertest.Start(t, filetest.Config(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
+	p.Await("run started", "job", "held")
+	p.Signal(syscall.SIGTERM)
+	p.Await("stopping; another signal stops at once", "signal", "terminated")
+	p.Signal(syscall.SIGTERM) // once to the process and once to its group
 	require.NoError(t, os.WriteFile(release, nil, 0o600))
-	require.Equal(t, 0, p.exit())
+	require.Equal(t, 0, p.Exit())
 }

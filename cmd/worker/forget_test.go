@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/wire"
@@ -20,28 +21,28 @@ func TestForgetRemovesTheJobThatIsLeftOver(t *testing.T) {
 	s := newSite(t)
 	s.contended("old-report", "sync-orders")
 	s.settle(s.claim("old-report", s.begin+1000), "succeeded", wire.Note{})
-	require.Contains(t, s.ask("status").stdout, "left over: no replica serves it; to remove it: worker forget old-report")
-	complete := func() string { return do(t, nil, "__complete", "forget", "--config", s.path, "").stdout }
+	require.Contains(t, s.ask("status").Stdout, "left over: no replica serves it; to remove it: worker forget old-report")
+	complete := func() string { return workertest.Do(t, nil, "__complete", "forget", "--config", s.path, "").Stdout }
 	require.Equal(t, "old-report\n:4\n", complete())
 
 	r := s.ask("forget", "old-report")
-	require.Equal(t, 2, r.code)
-	require.Contains(t, r.stderr, "--yes: needed where there is no terminal to ask in")
-	require.Equal(t, result{0, "old-report is forgotten: its record and 1 outcome are removed\n", ""}, s.ask("forget", "old-report", "--yes", "--by", "ops7"))
-	require.NotContains(t, s.ask("status").stdout, "old-report")
+	require.Equal(t, 2, r.Code)
+	require.Contains(t, r.Stderr, "--yes: needed where there is no terminal to ask in")
+	require.Equal(t, workertest.Result{Stdout: "old-report is forgotten: its record and 1 outcome are removed\n"}, s.ask("forget", "old-report", "--yes", "--by", "ops7"))
+	require.NotContains(t, s.ask("status").Stdout, "old-report")
 	require.Equal(t, ":4\n", complete())
 
 	for _, command := range [][]string{{"forget", "old-report", "-y"}, {"history", "old-report"}} { // as when the answer was lost
 		r = s.ask(command...)
-		require.Equal(t, 2, r.code)
-		require.Regexp(t, `"old-report" is not a job .* has no record of it; ops7 has removed its record at \d{4}-`, r.stderr)
+		require.Equal(t, 2, r.Code)
+		require.Regexp(t, `"old-report" is not a job .* has no record of it; ops7 has removed its record at \d{4}-`, r.Stderr)
 	}
 
 	s.contended("old-report") // it is back
-	require.Equal(t, "SCHEDULED  STARTED  ENDED  TOOK  REPLICA  TOKEN  ATTEMPT  OUTCOME  WHY\n", s.ask("history", "old-report").stdout)
+	require.Equal(t, "SCHEDULED  STARTED  ENDED  TOOK  REPLICA  TOKEN  ATTEMPT  OUTCOME  WHY\n", s.ask("history", "old-report").Stdout)
 	why := s.ask("why", "old-report", time.UnixMilli(s.begin).UTC().Format(time.RFC3339))
-	require.Contains(t, why.stdout, "What the fleet had kept of this job until then, ops7 has removed at ")
-	require.NotContains(t, s.ask("why", "sync-orders", time.UnixMilli(s.begin).UTC().Format(time.RFC3339)).stdout, "ops7")
+	require.Contains(t, why.Stdout, "What the fleet had kept of this job until then, ops7 has removed at ")
+	require.NotContains(t, s.ask("why", "sync-orders", time.UnixMilli(s.begin).UTC().Format(time.RFC3339)).Stdout, "ops7")
 
 	var done struct {
 		Job, By   string
@@ -55,8 +56,8 @@ func TestForgetRemovesTheJobThatIsLeftOver(t *testing.T) {
 	require.True(t, strings.HasPrefix(done.By, "ops1-at-"), done.By)
 
 	r = s.ask("forget", "sync-orders", "--yes")
-	require.Equal(t, 0, r.code, r.stderr)
-	require.Contains(t, r.stderr, "this configuration has the job")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.Contains(t, r.Stderr, "this configuration has the job")
 }
 
 func TestForgetRefusesAJobInUse(t *testing.T) {
@@ -66,22 +67,22 @@ func TestForgetRefusesAJobInUse(t *testing.T) {
 	g := s.claim("old-report", s.begin+1000)
 	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"old-report": "a"}, JobCount: 1})
 	r := s.ask("forget", "old-report", "--yes")
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, `job "old-report" is in use, so nothing was removed: `+
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, `job "old-report" is in use, so nothing was removed: `+
 		"r1 serves it: take it out of the configuration first; 1 tick is open: cancel what runs or waits first")
 	s.settle(g, "succeeded", wire.Note{})
-	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "so nothing was removed: r1 serves it")
+	require.Contains(t, s.ask("forget", "old-report", "--yes").Stderr, "so nothing was removed: r1 serves it")
 
 	require.NoError(t, s.store.SendHeartbeat(t.Context(), "r1", []byte("of another version"), time.Minute))
-	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "a live replica does not say which jobs it serves")
+	require.Contains(t, s.ask("forget", "old-report", "--yes").Stderr, "a live replica does not say which jobs it serves")
 
 	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, JobCount: 1})
 	g = s.claim("old-report", s.begin+2000)
 	require.NoError(t, s.store.Release(t.Context(), g))
-	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "so nothing was removed: 1 tick is open: cancel what runs or waits first")
-	require.Equal(t, 0, s.ask("cancel", "old-report").code)
+	require.Contains(t, s.ask("forget", "old-report", "--yes").Stderr, "so nothing was removed: 1 tick is open: cancel what runs or waits first")
+	require.Equal(t, 0, s.ask("cancel", "old-report").Code)
 	r = s.ask("forget", "old-report", "--yes")
-	require.Equal(t, result{0, "old-report is forgotten: its record and 2 outcomes are removed\n", ""}, r)
+	require.Equal(t, workertest.Result{Stdout: "old-report is forgotten: its record and 2 outcomes are removed\n"}, r)
 }
 
 func TestForgottenFactIsKeptAsItIs(t *testing.T) {
@@ -102,34 +103,34 @@ func TestForgottenJobRunsWhenItsWorkerReturns(t *testing.T) {
 	path := filetest.Config(t, head+"- {name: tick-tock, schedule: '@every 1s', log: {message: x}, rate: 1/1h, overlap: allow}\n")
 	stale := filetest.Config(t, head+"- {name: tick-tock, schedule: '@every 1s', log: {message: x}, overlap: allow}\n")
 	elsewhere := filetest.Config(t, head+"- {name: sync-orders, schedule: '@every 1h', log: {message: x}}\n")
-	ask := func(path string, args ...string) result {
-		return do(t, map[string]string{"USER": "ops1"}, append(args, "--config", path)...)
+	ask := func(path string, args ...string) workertest.Result {
+		return workertest.Do(t, map[string]string{"USER": "ops1"}, append(args, "--config", path)...)
 	}
 
-	p := start(t, path, "--replica", "a")
-	p.await("tick settled", "job", "tick-tock")
-	require.Equal(t, 0, ask(stale, "trigger", "tick-tock", "--wait", "--timeout", "1m").code)
+	p := workertest.Start(t, path, "--replica", "a")
+	p.Await("tick settled", "job", "tick-tock")
+	require.Equal(t, 0, ask(stale, "trigger", "tick-tock", "--wait", "--timeout", "1m").Code)
 	r := ask(stale, "trigger", "tick-tock") // by a file that does not say the rate
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "refused: its rate is 1/1h with a burst of 1")
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "refused: its rate is 1/1h with a burst of 1")
 	r = ask(elsewhere, "forget", "tick-tock", "--yes")
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "so nothing was removed: a serves it")
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "so nothing was removed: a serves it")
 
-	p.signal(syscall.SIGTERM)
-	require.Equal(t, 0, p.exit())
-	require.Contains(t, ask(elsewhere, "status").stdout, "worker forget tick-tock")
+	p.Signal(syscall.SIGTERM)
+	require.Equal(t, 0, p.Exit())
+	require.Contains(t, ask(elsewhere, "status").Stdout, "worker forget tick-tock")
 	before, err := s.store.Inspect(t.Context(), "tick-tock")
 	require.NoError(t, err)
 	r = ask(elsewhere, "forget", "tick-tock", "--yes")
-	require.Equal(t, 0, r.code, r.stderr)
-	require.NotContains(t, ask(elsewhere, "status").stdout, "tick-tock")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.NotContains(t, ask(elsewhere, "status").Stdout, "tick-tock")
 
-	p = start(t, path, "--replica", "b")
-	p.await("tick settled", "job", "tick-tock")
+	p = workertest.Start(t, path, "--replica", "b")
+	p.Await("tick settled", "job", "tick-tock")
 	after, err := s.store.Inspect(t.Context(), "tick-tock")
 	require.NoError(t, err)
 	require.Greater(t, after.Token, before.Token)
 	require.Greater(t, after.Settled[0].Tick, before.Watermark, "nothing of the old record is left, and nothing was caught up")
-	require.Equal(t, 0, ask(stale, "trigger", "tick-tock").code, "the rate begins again")
+	require.Equal(t, 0, ask(stale, "trigger", "tick-tock").Code, "the rate begins again")
 }

@@ -14,9 +14,9 @@ import (
 func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
 	s := newSite(t)
 	r := s.ask("history", "sync-orders")
-	require.Equal(t, 0, r.code)
-	require.Equal(t, "no tick of sync-orders is open or was settled\n", r.stderr)
-	require.Equal(t, "[]\n", s.ask("history", "sync-orders", "--output", "json").stdout)
+	require.Equal(t, 0, r.Code)
+	require.Equal(t, "no tick of sync-orders is open or was settled\n", r.Stderr)
+	require.Equal(t, "[]\n", s.ask("history", "sync-orders", "--output", "json").Stdout)
 
 	s.contended("sync-orders")
 	first := s.claim("sync-orders", s.begin+1000)
@@ -30,8 +30,8 @@ func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
 	running := s.claim("sync-orders", s.begin+13000)
 
 	r = s.ask("history", "sync-orders")
-	require.Equal(t, 0, r.code, r.stderr)
-	lines := strings.Split(r.stdout, "\n")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	lines := strings.Split(r.Stdout, "\n")
 	require.Len(t, lines, 7)
 	require.Equal(t, []string{"SCHEDULED", "STARTED", "ENDED", "TOOK", "REPLICA", "TOKEN", "ATTEMPT", "OUTCOME", "WHY"}, strings.Fields(lines[0]))
 	require.Regexp(t, `running$`, lines[1])
@@ -39,7 +39,7 @@ func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
 	require.Regexp(t, `  -  .*  r1  .*  skipped  overlap$`, lines[3])
 	require.Regexp(t, `  r1 .*  1 +failed   exit status 3$`, lines[4])
 	require.Equal(t, "    ?[2J", lines[5])
-	require.Len(t, strings.Split(s.ask("history", "sync-orders", "-n", "1").stdout, "\n"), 4)
+	require.Len(t, strings.Split(s.ask("history", "sync-orders", "-n", "1").Stdout, "\n"), 4)
 
 	var list []struct {
 		Job, ID, State, Outcome, Replica, Reason, Error string

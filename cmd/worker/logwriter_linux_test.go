@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -47,15 +48,15 @@ func TestLogThatNobodyReadsStopsNothing(t *testing.T) {
 	}
 	path := filetest.Config(t, conf)
 	addr := freeAddr(t)
-	unread := exec.Command(program(t), "run", "--config", path, "--http", addr, "--redis", server.URL(),
+	unread := exec.Command(workertest.Program(t), "run", "--config", path, "--http", addr, "--redis", server.URL(),
 		"--replica", "unread", "--log-level", "debug")
 	unread.Stderr = fullPipe(t)
 	require.NoError(t, unread.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- unread.Wait() }()
 	t.Cleanup(func() { _ = unread.Process.Kill() })
-	second := start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "second")
-	second.ready(http.StatusOK)
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "second")
+	second.Ready(http.StatusOK)
 
 	client := server.Client(t)
 	require.Eventually(t, func() bool {
@@ -64,7 +65,7 @@ func TestLogThatNobodyReadsStopsNothing(t *testing.T) {
 			by[e.Values["replica"]]++
 		}
 		return by["unread"] >= 3 && by["second"] >= 3
-	}, 2*patience, 50*time.Millisecond, "each runs some ticks")
+	}, 2*workertest.Patience, 50*time.Millisecond, "each runs some ticks")
 	response, err := http.Get("http://" + addr + "/readyz")
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
@@ -74,11 +75,11 @@ func TestLogThatNobodyReadsStopsNothing(t *testing.T) {
 	select {
 	case err := <-ended:
 		require.NoError(t, err)
-	case <-time.After(patience):
+	case <-time.After(workertest.Patience):
 		require.Fail(t, "the worker does not end after its shutdown grace")
 	}
-	second.signal(syscall.SIGTERM)
-	require.Equal(t, 0, second.exit())
+	second.Signal(syscall.SIGTERM)
+	require.Equal(t, 0, second.Exit())
 
 	newest := map[any]int64{} // by job
 	for _, e := range client.XRange(t.Context(), "ticks", "-", "+").Val() {
@@ -109,14 +110,14 @@ func TestReaderOfLogThatIsGoneStopsNothing(t *testing.T) {
 	server := redistest.Start(t)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
-	cmd := exec.Command(program(t), "run", "--config", filetest.Config(t, streamJob), "--http", "127.0.0.1:0", "--redis", server.URL())
+	cmd := exec.Command(workertest.Program(t), "run", "--config", filetest.Config(t, streamJob), "--http", "127.0.0.1:0", "--redis", server.URL())
 	cmd.Stderr = w
 	require.NoError(t, cmd.Start())
 	require.NoError(t, w.Close())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	require.NoError(t, r.Close())
 	client := server.Client(t)
-	require.Eventually(t, func() bool { return client.XLen(t.Context(), "ticks").Val() >= 3 }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return client.XLen(t.Context(), "ticks").Val() >= 3 }, workertest.Patience, 20*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, cmd.Wait())
 }

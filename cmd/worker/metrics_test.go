@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -55,14 +56,14 @@ func TestRunningWorkerExportsTheMetricsThatArePromised(t *testing.T) {
   schedule: "@every 1s"
   log: {message: hello}
 `
-	p := start(t, filetest.Config(t, config), "--http", "127.0.0.1:0")
-	p.ready(http.StatusOK)
-	p.await("tick settled", "job", "hello", "outcome", "succeeded")
-	p.await("run started", "job", "held")
+	p := workertest.Start(t, filetest.Config(t, config), "--http", "127.0.0.1:0")
+	p.Ready(http.StatusOK)
+	p.Await("tick settled", "job", "hello", "outcome", "succeeded")
+	p.Await("run started", "job", "held")
 	var missing []string
 	require.Eventually(t, func() bool {
 		missing = nil
-		_, body := p.get("/metrics")
+		_, body := p.Get("/metrics")
 		got := seriesOf(body)
 		for name, labels := range promisedSeries {
 			if found, ok := got["solotick_"+name]; !ok || strings.Join(found, ",") != labels {
@@ -71,24 +72,24 @@ func TestRunningWorkerExportsTheMetricsThatArePromised(t *testing.T) {
 		}
 		return len(missing) == 0 && !strings.Contains(body, "solotick_lease_margin_seconds_count 0\n") &&
 			strings.Contains(body, "solotick_job_overdue_seconds{job=\"hello\"} 0\n")
-	}, patience, 50*time.Millisecond, "missing or with other labels: %v", &missing)
+	}, workertest.Patience, 50*time.Millisecond, "missing or with other labels: %v", &missing)
 }
 
 func TestJobIsOverdueWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	p := start(t, filetest.Config(t, "defaults: {misfire_grace: 1s}\n"+oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
-	p.ready(http.StatusOK)
-	p.await("tick settled", "job", "hello")
+	p := workertest.Start(t, filetest.Config(t, "defaults: {misfire_grace: 1s}\n"+workertest.OneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
+	p.Ready(http.StatusOK)
+	p.Await("tick settled", "job", "hello")
 	overdue := func(none bool) func() bool {
 		return func() bool {
-			_, body := p.get("/metrics")
+			_, body := p.Get("/metrics")
 			return strings.Contains(body, "solotick_job_overdue_seconds{job=\"hello\"} 0\n") == none
 		}
 	}
-	require.Eventually(t, overdue(true), patience, 20*time.Millisecond)
+	require.Eventually(t, overdue(true), workertest.Patience, 20*time.Millisecond)
 	server.Kill()
-	require.Eventually(t, overdue(false), patience, 20*time.Millisecond)
+	require.Eventually(t, overdue(false), workertest.Patience, 20*time.Millisecond)
 	server.Restart()
-	require.Eventually(t, overdue(true), patience, 20*time.Millisecond)
+	require.Eventually(t, overdue(true), workertest.Patience, 20*time.Millisecond)
 }

@@ -8,28 +8,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 )
 
 // dst is the output of next on the eve of a clock change.
-func dst(t *testing.T, when string, args ...string) (r result) {
+func dst(t *testing.T, when string, args ...string) (r workertest.Result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		at(t, when)
-		r = do(t, nil, append([]string{"next", "--config", "testdata/dst.yaml"}, args...)...)
+		r = workertest.Do(t, nil, append([]string{"next", "--config", "testdata/dst.yaml"}, args...)...)
 	})
 	return r
 }
 
 func TestNextPrintsZonesAndClockChanges(t *testing.T) {
 	r := dst(t, "2026-03-27T12:00:00Z", "-n", "3")
-	require.Equal(t, 0, r.code)
-	filetest.Golden(t, "next-spring.txt", r.stdout)
-	requireLines(t, r.stderr, "warning: job nightly-report: 02:30 on 2026-03-29 does not exist in Europe/Berlin")
+	require.Equal(t, 0, r.Code)
+	filetest.Golden(t, "next-spring.txt", r.Stdout)
+	requireLines(t, r.Stderr, "warning: job nightly-report: 02:30 on 2026-03-29 does not exist in Europe/Berlin")
 
 	r = dst(t, "2026-10-24T12:00:00Z", "-n", "6", "nightly-report", "quarter-past")
-	require.Equal(t, 0, r.code)
-	filetest.Golden(t, "next-autumn.txt", r.stdout)
-	requireLines(t, r.stderr,
+	require.Equal(t, 0, r.Code)
+	filetest.Golden(t, "next-autumn.txt", r.Stdout)
+	requireLines(t, r.Stderr,
 		"warning: job nightly-report: 02:30 on 2026-10-25 comes twice in Europe/Berlin",
 		"warning: job quarter-past: 02:00 to 02:45 on 2026-10-25 (4 ticks) come twice",
 	)
@@ -37,18 +38,18 @@ func TestNextPrintsZonesAndClockChanges(t *testing.T) {
 
 func TestNextPrintsJSON(t *testing.T) {
 	r := dst(t, "2026-03-27T12:00:00Z", "-n", "3", "--output", "json", "once", "nightly-report", "once")
-	require.Equal(t, 0, r.code)
-	require.Empty(t, r.stderr, "warnings are part of the JSON")
-	filetest.Golden(t, "next.json", r.stdout)
-	require.True(t, json.Valid([]byte(r.stdout)))
+	require.Equal(t, 0, r.Code)
+	require.Empty(t, r.Stderr, "warnings are part of the JSON")
+	filetest.Golden(t, "next.json", r.Stdout)
+	require.True(t, json.Valid([]byte(r.Stdout)))
 }
 
 func TestNextPrintsFiveTicksUnlessAskedForMore(t *testing.T) {
 	ticks := func(args ...string) int {
 		r := dst(t, "2026-03-27T12:00:00Z", append(args, "often", "--output", "json")...)
-		require.Equal(t, 0, r.code, r.stderr)
+		require.Equal(t, 0, r.Code, r.Stderr)
 		var outlooks []struct{ Ticks []any }
-		require.NoError(t, json.Unmarshal([]byte(r.stdout), &outlooks))
+		require.NoError(t, json.Unmarshal([]byte(r.Stdout), &outlooks))
 		require.Len(t, outlooks, 1)
 		return len(outlooks[0].Ticks)
 	}
@@ -74,10 +75,10 @@ func TestNextRefusesWrongArguments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := dst(t, "2026-03-27T12:00:00Z", test.args...)
-			require.Equal(t, 2, r.code)
-			require.Empty(t, r.stdout)
+			require.Equal(t, 2, r.Code)
+			require.Empty(t, r.Stdout)
 			for _, want := range test.want {
-				require.Contains(t, r.stderr, want)
+				require.Contains(t, r.Stderr, want)
 			}
 		})
 	}
@@ -85,13 +86,13 @@ func TestNextRefusesWrongArguments(t *testing.T) {
 
 func TestNextSaysWhatOnlyTriggersRun(t *testing.T) {
 	path := filetest.Config(t, "defaults: {jitter: 5s}\njobs: [{name: reindex, schedule: '@triggered', log: {message: x}}]\n")
-	r := do(t, nil, "next", "--config", path)
-	require.Equal(t, result{0, "JOB      TICK  ZONE  NOTE\nreindex  -     UTC   only when it is triggered\n", ""}, r)
-	require.Zero(t, do(t, nil, "validate", "--config", path).code, "a default jitter is not for it")
+	r := workertest.Do(t, nil, "next", "--config", path)
+	require.Equal(t, workertest.Result{Stdout: "JOB      TICK  ZONE  NOTE\nreindex  -     UTC   only when it is triggered\n"}, r)
+	require.Zero(t, workertest.Do(t, nil, "validate", "--config", path).Code, "a default jitter is not for it")
 
-	r = do(t, nil, "validate", "--config", filetest.Config(t, "jobs: [{name: a, schedule: '@triggered', jitter: 5s, log: {message: x}}]\n"))
-	require.Equal(t, 2, r.code)
-	require.Contains(t, r.stderr, `jitter: "5s" must be left out of a job that only triggers run`)
+	r = workertest.Do(t, nil, "validate", "--config", filetest.Config(t, "jobs: [{name: a, schedule: '@triggered', jitter: 5s, log: {message: x}}]\n"))
+	require.Equal(t, 2, r.Code)
+	require.Contains(t, r.Stderr, `jitter: "5s" must be left out of a job that only triggers run`)
 }
 
 const leaders = `
@@ -102,13 +103,13 @@ jobs:
 
 func TestNextShowsLeaderTasksWithoutTicks(t *testing.T) {
 	path := filetest.Config(t, leaders)
-	r := do(t, nil, "next", "--config", path)
-	require.Equal(t, result{0, `JOB      TICK  ZONE  NOTE
+	r := workertest.Do(t, nil, "next", "--config", path)
+	require.Equal(t, workertest.Result{Stdout: `JOB      TICK  ZONE  NOTE
 indexer  -     UTC   leader task, runs all the time
 sleeper  -     UTC   leader task, paused: does not run
-`, ""}, r)
+`}, r)
 
-	r = do(t, nil, "next", "--config", path, "--output", "json", "indexer")
-	require.Equal(t, 0, r.code)
-	require.JSONEq(t, `[{"job": "indexer", "schedule": "", "schedule_words": "", "timezone": "UTC", "leader": true, "paused": false, "ticks": [], "warnings": []}]`, r.stdout)
+	r = workertest.Do(t, nil, "next", "--config", path, "--output", "json", "indexer")
+	require.Equal(t, 0, r.Code)
+	require.JSONEq(t, `[{"job": "indexer", "schedule": "", "schedule_words": "", "timezone": "UTC", "leader": true, "paused": false, "ticks": [], "warnings": []}]`, r.Stdout)
 }

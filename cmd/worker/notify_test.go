@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -80,7 +81,7 @@ func (h *hook) conditions(job string) (list []string) {
 // await waits until so many different notifications of a job have arrived.
 func (h *hook) await(t *testing.T, job string, conditions ...string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(h.conditions(job)) >= len(conditions) }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(h.conditions(job)) >= len(conditions) }, workertest.Patience, 20*time.Millisecond)
 	require.Equal(t, conditions, h.conditions(job)[:len(conditions)])
 }
 
@@ -101,15 +102,15 @@ func TestKilledNotifiersNotificationComesAgain(t *testing.T) {
 	arrived, killed := make(chan notification, 100), make(chan struct{})
 	h := newHook(t, func(n notification) int { arrived <- n; <-killed; return 200 })
 	path, broken := notified(t, server.URL(), "{name: ops, url: \""+h.url+"\"}")
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	n := <-arrived
 	require.Equal(t, "job.failed", n.Type)
 	require.Equal(t, "ok", n.Data.Was)
-	first.signal(syscall.SIGKILL)
-	first.exit()
+	first.Signal(syscall.SIGKILL)
+	first.Exit()
 	close(killed)
 
-	start(t, path, "--http", "127.0.0.1:0", "--replica", "second").await("notification sent", "receiver", "ops", "id", n.Data.ID)
+	workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second").Await("notification sent", "receiver", "ops", "id", n.Data.ID)
 	require.NoError(t, os.Remove(broken))
 	h.await(t, "report", "failed", "ok")
 	require.Equal(t, []notification{n, n}, h.all()[:2])
@@ -122,15 +123,15 @@ func TestFrozenNotifierIsReplaced(t *testing.T) {
 	arrived := make(chan notification, 100)
 	h := newHook(t, func(n notification) int { arrived <- n; return 200 })
 	path, broken := notified(t, server.URL(), "{name: ops, url: \""+h.url+"\"}")
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	<-arrived
-	first.signal(syscall.SIGSTOP)
-	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
-	second.await("this replica sends the notifications")
+	first.Signal(syscall.SIGSTOP)
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	second.Await("this replica sends the notifications")
 	require.NoError(t, os.Remove(broken))
 	h.await(t, "report", "failed", "ok")
-	first.signal(syscall.SIGCONT)
-	first.await("tick settled", "job", "report", "outcome", "succeeded")
+	first.Signal(syscall.SIGCONT)
+	first.Await("tick settled", "job", "report", "outcome", "succeeded")
 	require.NoError(t, os.WriteFile(broken, nil, 0o600))
 	h.await(t, "report", "failed", "ok", "failed")
 }
@@ -150,11 +151,11 @@ func TestNotificationsOutliveOutages(t *testing.T) {
 	well := newHook(t, nil)
 	path, broken := notified(t, server.URL(), "{name: slow, url: \""+slow.url+"\"}", "{name: well, url: \""+well.url+"\"}")
 	away.Store("slow", true)
-	p := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	p := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
 	well.await(t, "report", "failed")
 	server.Freeze()
-	p.await("store does not answer; nothing starts until it does")
+	p.Await("store does not answer; nothing starts until it does")
 	require.NoError(t, os.Remove(broken))
 	time.Sleep(1100 * time.Millisecond) // the outage lasts for more than a TTL
 	server.Thaw()
@@ -170,11 +171,11 @@ func TestUnservedJobsAreNotifiedOf(t *testing.T) {
 	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 1s}\nnotifications: {interval: 100ms, confirm: 500ms, receivers: [{name: ops, url: \""+
 		h.url+"\", jobs: [\"*\", \"!quiet\"]}]}\njobs:\n- {name: apart, groups: [eu], schedule: \"@every 1s\", log: {message: m}}\n"+
 		"- {name: quiet, groups: [eu], schedule: \"@every 1s\", log: {message: m}}\n- {name: muted, paused: true, groups: [eu], schedule: \"@every 1s\", log: {message: m}}\n")
-	start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	h.await(t, "apart", "unserved")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	start(t, filetest.Config(t, "groups: [eu]\n"+string(text)), "--http", "127.0.0.1:0", "--replica", "second")
+	workertest.Start(t, filetest.Config(t, "groups: [eu]\n"+string(text)), "--http", "127.0.0.1:0", "--replica", "second")
 	h.await(t, "apart", "unserved", "ok")
 	require.Empty(t, h.conditions("quiet"))
 	require.Empty(t, h.conditions("muted"))
@@ -186,16 +187,16 @@ func TestReceiversAreTriedByHand(t *testing.T) {
 	broken := newHook(t, func(notification) int { return http.StatusBadRequest })
 	path := filetest.Config(t, "notifications: {receivers: [{name: well, url: \""+well.url+"/hunter2\", conditions: [lost]}, {name: broken, url: \""+broken.url+
 		"/hunter2\"}]}\njobs: [{name: a, schedule: \"@daily\", log: {message: m}}]\n")
-	r := do(t, nil, "notify", "test", "--config", path)
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stdout, "well (webhook) has taken it\nbroken (webhook) failed: 127.0.0.1:")
-	require.Contains(t, r.stdout, ": status 400\n")
-	require.Contains(t, r.stderr, "1 of 2 receivers have not taken it")
-	require.NotContains(t, r.stdout+r.stderr, "hunter2")
+	r := workertest.Do(t, nil, "notify", "test", "--config", path)
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stdout, "well (webhook) has taken it\nbroken (webhook) failed: 127.0.0.1:")
+	require.Contains(t, r.Stdout, ": status 400\n")
+	require.Contains(t, r.Stderr, "1 of 2 receivers have not taken it")
+	require.NotContains(t, r.Stdout+r.Stderr, "hunter2")
 	require.Equal(t, []string{"failed"}, well.conditions("a-job"))
 
-	r = do(t, nil, "notify", "test", "--config", path, "--to", "well", "--condition", "ok")
-	require.Equal(t, result{0, "well (webhook) has taken it\n", ""}, r)
+	r = workertest.Do(t, nil, "notify", "test", "--config", path, "--to", "well", "--condition", "ok")
+	require.Equal(t, workertest.Result{Stdout: "well (webhook) has taken it\n"}, r)
 	require.Equal(t, []string{"failed", "ok"}, well.conditions("a-job"))
 	require.Len(t, broken.all(), 1)
 
@@ -204,9 +205,9 @@ func TestReceiversAreTriedByHand(t *testing.T) {
 		`--condition: "late" must be one of ok, failed`:      {"notify", "test", "--config", path, "--condition", "late"},
 		"which command? there is: test":                      {"notify", "again"},
 	} {
-		r := do(t, nil, args...)
-		require.Equal(t, 2, r.code)
-		require.Contains(t, r.stderr, want)
+		r := workertest.Do(t, nil, args...)
+		require.Equal(t, 2, r.Code)
+		require.Contains(t, r.Stderr, want)
 	}
 }
 
@@ -214,11 +215,11 @@ func TestFaultsOfReceiversHaveTheirLines(t *testing.T) {
 	t.Parallel()
 	path := filetest.Config(t, "notifications:\n  receivers:\n  - {name: a, url: http://h}\n  - {name: b, kind: pagerduty}\n"+
 		"  - {name: c, url: http://h, template: '{\"a\": \"{{.Error}}\"}'}\njobs: [{name: a, leader: true, notify: {after: 2}, log: {message: m}}]\n")
-	r := do(t, nil, "validate", "--config", path)
-	require.Equal(t, 2, r.code)
-	require.Contains(t, r.stderr, ":4:1: notifications.receivers[1].secret: is missing; write the integration key")
-	require.Contains(t, r.stderr, ":5:1: notifications.receivers[2].template: does not make JSON of every notification")
-	require.Contains(t, r.stderr, ":6:1: jobs[0].notify: must be left out of a leader task")
-	p := start(t, path, "--http", "127.0.0.1:0")
-	require.Equal(t, 2, p.exit())
+	r := workertest.Do(t, nil, "validate", "--config", path)
+	require.Equal(t, 2, r.Code)
+	require.Contains(t, r.Stderr, ":4:1: notifications.receivers[1].secret: is missing; write the integration key")
+	require.Contains(t, r.Stderr, ":5:1: notifications.receivers[2].template: does not make JSON of every notification")
+	require.Contains(t, r.Stderr, ":6:1: jobs[0].notify: must be left out of a leader task")
+	p := workertest.Start(t, path, "--http", "127.0.0.1:0")
+	require.Equal(t, 2, p.Exit())
 }

@@ -4,21 +4,23 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 )
 
 func TestPauseAndResumeHoldForTheFleet(t *testing.T) {
 	s := newSite(t)
 	r := s.ask("pause", "sync-orders")
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, `no replica has ever served job "sync-orders" in namespace "billing": start one first, with run`)
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, `no replica has ever served job "sync-orders" in namespace "billing": start one first, with run`)
 
 	s.contended("sync-orders")
 	r = s.ask("pause", "sync-orders", "--reason", "the database moves")
-	require.Equal(t, 0, r.code, r.stderr)
-	require.Regexp(t, `^sync-orders is paused: by ops1-at-[\w.-]+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000, the database moves\n$`, r.stdout)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.Regexp(t, `^sync-orders is paused: by ops1-at-[\w.-]+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000, the database moves\n$`, r.Stdout)
 	r = s.ask("pause", "sync-orders", "--by", "ops2", "--reason", "me\x1b[31m too")
-	require.Equal(t, 0, r.code)
-	require.Regexp(t, `^sync-orders was already paused: by ops2 since .*, me\?\[31m too\n$`, r.stdout)
+	require.Equal(t, 0, r.Code)
+	require.Regexp(t, `^sync-orders was already paused: by ops2 since .*, me\?\[31m too\n$`, r.Stdout)
 
 	var p struct {
 		Job             string
@@ -36,9 +38,9 @@ func TestPauseAndResumeHoldForTheFleet(t *testing.T) {
 	require.Equal(t, "me\x1b[31m too", record.Paused.Reason)
 
 	r = s.ask("resume", "sync-orders", "--by", "ops2")
-	require.Equal(t, 0, r.code, r.stderr)
-	require.Regexp(t, `^sync-orders is resumed; it was paused by ops2 .*, me\?\[31m too\n$`, r.stdout)
-	require.Equal(t, result{0, "sync-orders was not paused\n", ""}, s.ask("resume", "sync-orders"))
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.Regexp(t, `^sync-orders is resumed; it was paused by ops2 .*, me\?\[31m too\n$`, r.Stdout)
+	require.Equal(t, workertest.Result{Stdout: "sync-orders was not paused\n"}, s.ask("resume", "sync-orders"))
 	s.json(&p, "resume", "sync-orders")
 	require.False(t, p.Paused)
 	require.False(t, p.Changed)

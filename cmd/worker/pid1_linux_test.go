@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 )
 
 // subreaperCommand makes the test binary a subreaper that becomes another program.
@@ -35,7 +36,7 @@ func init() {
 // this machine allows none, as a subreaper: orphans come to it too.
 func asFirst(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	args = append([]string{program(t)}, args...)
+	args = append([]string{workertest.Program(t)}, args...)
 	namespace := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
 	if exec.Command("unshare", append(namespace, "true")...).Run() == nil {
 		return exec.Command("unshare", append(namespace, args...)...)
@@ -78,12 +79,12 @@ jobs:
     command: [sh, -c, "for i in 1 2 3; do env -i setsid sh -c ': >%[1]s/up$0; until [ -e %[1]s/end ]; do sleep 0.05; done' $i & done; sleep 1000"]
 `, dir))
 	cmd := asFirst(t, "run", "--config", path, "--http", "127.0.0.1:0", "--log-format", "json")
-	p := watch(t, cmd)
+	p := workertest.Watch(t, cmd)
 	up := func(name string) func() bool {
 		return func() bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	}
 	for i := range 3 { // what has not left the command's session yet dies with the supervisor
-		require.Eventually(t, up(fmt.Sprint("up", i+1)), patience, 10*time.Millisecond)
+		require.Eventually(t, up(fmt.Sprint("up", i+1)), workertest.Patience, 10*time.Millisecond)
 	}
 
 	worker := cmd.Process.Pid
@@ -108,9 +109,9 @@ jobs:
 		}
 		return list
 	}
-	require.Eventually(t, func() bool { return len(orphans()) >= 3 }, patience, 10*time.Millisecond, "they come to the worker")
-	p.await("tick settled", "outcome", "failed") // the worker has waited for its supervisor itself
-	require.Contains(t, p.text(), "its process ended unexpectedly: signal: killed", "and nobody took its exit status")
+	require.Eventually(t, func() bool { return len(orphans()) >= 3 }, workertest.Patience, 10*time.Millisecond, "they come to the worker")
+	p.Await("tick settled", "outcome", "failed") // the worker has waited for its supervisor itself
+	require.Contains(t, p.Text(), "its process ended unexpectedly: signal: killed", "and nobody took its exit status")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "end"), nil, 0o600))
 	require.Eventually(t, func() bool {
 		for _, pid := range childrenOf(worker) {
@@ -119,8 +120,8 @@ jobs:
 			}
 		}
 		return true
-	}, patience, 50*time.Millisecond, "nothing is left of them")
+	}, workertest.Patience, 50*time.Millisecond, "nothing is left of them")
 
 	require.NoError(t, unix.Kill(worker, unix.SIGKILL))
-	<-p.ended
+	<-p.Ended
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -19,14 +20,14 @@ func TestWorkersObeyCommands(t *testing.T) {
 	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n"+
 		"- {name: rare, schedule: '@yearly', log: {message: x}}\n"+
 		"- {name: often, schedule: '@every 1s', log: {message: x}}\n")
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
-	first.ready(http.StatusOK)
-	second.ready(http.StatusOK)
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	first.Ready(http.StatusOK)
+	second.Ready(http.StatusOK)
 	ask := func(args ...string) string {
-		r := do(t, map[string]string{"USER": "ops1"}, append(args, "--config", path)...)
-		require.Equal(t, 0, r.code, r.stderr)
-		return r.stdout
+		r := workertest.Do(t, map[string]string{"USER": "ops1"}, append(args, "--config", path)...)
+		require.Equal(t, 0, r.Code, r.Stderr)
+		return r.Stdout
 	}
 
 	out := ask("trigger", "rare", "--wait")
@@ -38,16 +39,16 @@ func TestWorkersObeyCommands(t *testing.T) {
 	ask("pause", "often", "--reason", "enough")
 	require.Eventually(t, func() bool {
 		return strings.Contains(ask("why", "often"), `skipped because the job is paused: by ops1-`)
-	}, patience, 100*time.Millisecond)
+	}, workertest.Patience, 100*time.Millisecond)
 	require.Eventually(t, func() bool {
 		status := ask("status")
 		return strings.Contains(status, "paused by ops1-") && strings.Contains(status, "\nfirst ") && strings.Contains(status, "\nsecond ")
-	}, patience, 100*time.Millisecond)
+	}, workertest.Patience, 100*time.Millisecond)
 	ask("resume", "often")
 	settled := func() int {
-		return len(first.all("tick settled", "job", "often")) + len(second.all("tick settled", "job", "often"))
+		return len(first.All("tick settled", "job", "often")) + len(second.All("tick settled", "job", "often"))
 	}
 	before := settled()
-	require.Eventually(t, func() bool { return settled() > before }, patience, 100*time.Millisecond)
-	require.Len(t, append(first.all("tick settled", "job", "rare"), second.all("tick settled", "job", "rare")...), 1)
+	require.Eventually(t, func() bool { return settled() > before }, workertest.Patience, 100*time.Millisecond)
+	require.Len(t, append(first.All("tick settled", "job", "rare"), second.All("tick settled", "job", "rare")...), 1)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -15,17 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
-
-// list writes addresses, or what, as YAML.
-func list(before string, addrs ...string) string {
-	quoted := make([]string, len(addrs))
-	for i, a := range addrs {
-		quoted[i] = fmt.Sprintf("%q", before+a)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
-}
 
 // asked calls every command that asks a fleet, or controls it, for a job that a worker serves.
 func asked(t *testing.T, path, job string) {
@@ -33,8 +24,8 @@ func asked(t *testing.T, path, job string) {
 	for _, args := range [][]string{
 		{"status"}, {"history", job}, {"why", job}, {"trigger", job, "--wait"}, {"pause", job}, {"resume", job}, {"repair", job},
 	} {
-		r := do(t, nil, append(args, "--config", path)...)
-		require.Equal(t, 0, r.code, "%s: %s%s", args[0], r.stdout, r.stderr)
+		r := workertest.Do(t, nil, append(args, "--config", path)...)
+		require.Equal(t, 0, r.Code, "%s: %s%s", args[0], r.Stdout, r.Stderr)
 	}
 	examined(t, path, `\nfleet +(- +)?ok +\d+ live replica`)
 }
@@ -45,28 +36,24 @@ func asked(t *testing.T, path, job string) {
 func examined(t *testing.T, path string, patterns ...string) {
 	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		r := do(t, nil, "doctor", "--config", path)
-		require.Equal(c, 0, r.code, r.stdout+r.stderr)
+		r := workertest.Do(t, nil, "doctor", "--config", path)
+		require.Equal(c, 0, r.Code, r.Stdout+r.Stderr)
 		for _, pattern := range patterns {
-			require.Regexp(c, pattern, r.stdout)
+			require.Regexp(c, pattern, r.Stdout)
 		}
-	}, patience, 50*time.Millisecond)
+	}, workertest.Patience, 50*time.Millisecond)
 }
 
 // eachTickOnce requires that no tick was settled twice.
-func eachTickOnce(t *testing.T, job string, workers ...*process) {
+func eachTickOnce(t *testing.T, job string, workers ...*workertest.Process) {
 	t.Helper()
 	ran := map[any]any{}
 	for _, p := range workers {
-		for _, r := range p.all("tick settled", "job", job, "outcome", "succeeded") {
+		for _, r := range p.All("tick settled", "job", job, "outcome", "succeeded") {
 			require.NotContains(t, ran, r["tick"], "ran on both")
 			ran[r["tick"]] = r["replica"]
 		}
 	}
-}
-
-func (p *process) settled(job string) int {
-	return len(p.all("tick settled", "job", job, "outcome", "succeeded"))
 }
 
 func TestAWorkerRunsOnACluster(t *testing.T) {
@@ -74,31 +61,31 @@ func TestAWorkerRunsOnACluster(t *testing.T) {
 	rights, onCluster := documentedRights(t)
 	app := slices.Concat([]string{"app", "on", ">secret"}, rights, onCluster, streamRights)
 	c := redistest.StartCluster(t, redistest.WithConf("user", app...))
-	path := filetest.Config(t, "redis: {addrs: "+list("", c.Addrs()[:2]...)+", cluster: true, username: app, password: secret}\nlease: {ttl: 2s}\n"+oneJob+streamJob[len("\njobs:\n"):])
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
-	first.ready(http.StatusOK)
-	second.ready(http.StatusOK)
+	path := filetest.Config(t, "redis: {addrs: "+workertest.List("", c.Addrs()[:2]...)+", cluster: true, username: app, password: secret}\nlease: {ttl: 2s}\n"+workertest.OneJob+streamJob[len("\njobs:\n"):])
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	first.Ready(http.StatusOK)
+	second.Ready(http.StatusOK)
 	asked(t, path, "hello")
 	client := c.Connect(t)
-	require.Eventually(t, func() bool { return client.XLen(t.Context(), "ticks").Val() >= 2 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return client.XLen(t.Context(), "ticks").Val() >= 2 }, workertest.Patience, 10*time.Millisecond)
 
-	warned := first.await("Redis is not as it should be", "check", "persistence")
+	warned := first.Await("Redis is not as it should be", "check", "persistence")
 	require.Contains(t, warned["finding"], "no append-only file")
 	require.Len(t, warned["servers"], 3, "once for all masters")
 	require.Contains(t, warned["change"], "set appendonly yes")
 
 	killed := c.FailOver((*redistest.Server).Kill)
 	for _, job := range []string{"hello", "announce"} {
-		before := first.settled(job) + second.settled(job)
-		require.Eventually(t, func() bool { return first.settled(job)+second.settled(job) >= before+3 }, patience, 10*time.Millisecond)
+		before := first.Settled(job) + second.Settled(job)
+		require.Eventually(t, func() bool { return first.Settled(job)+second.Settled(job) >= before+3 }, workertest.Patience, 10*time.Millisecond)
 	}
-	require.Contains(t, do(t, nil, "doctor", "--config", path).stdout, "cluster")
+	require.Contains(t, workertest.Do(t, nil, "doctor", "--config", path).Stdout, "cluster")
 	killed.Restart()
 	c.Settle()
-	for _, p := range []*process{first, second} {
-		p.signal(syscall.SIGTERM)
-		require.Equal(t, 0, p.exit())
+	for _, p := range []*workertest.Process{first, second} {
+		p.Signal(syscall.SIGTERM)
+		require.Equal(t, 0, p.Exit())
 	}
 	eachTickOnce(t, "hello", first, second)
 	eachTickOnce(t, "announce", first, second)
@@ -110,12 +97,12 @@ func TestAWorkerRunsOnSentinel(t *testing.T) {
 	app := slices.Concat([]string{"app", "on", ">secret"}, rights, streamRights, []string{"+wait"})
 	w := redistest.StartWatched(t, []redistest.Option{redistest.WithConf("user", app...)},
 		[]redistest.Option{redistest.WithConf("user", append([]string{"sentinel", "on", ">hidden"}, sentinelRights...)...)})
-	path := filetest.Config(t, "redis: {addrs: "+list("", w.Addrs()...)+", master: main, wait_replicas: 1, username: app, password: secret, "+
-		"sentinel_username: sentinel, sentinel_password: hidden}\nlease: {ttl: 2s}\n"+oneJob+streamJob[len("\njobs:\n"):])
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
-	first.ready(http.StatusOK)
-	second.ready(http.StatusOK)
+	path := filetest.Config(t, "redis: {addrs: "+workertest.List("", w.Addrs()...)+", master: main, wait_replicas: 1, username: app, password: secret, "+
+		"sentinel_username: sentinel, sentinel_password: hidden}\nlease: {ttl: 2s}\n"+workertest.OneJob+streamJob[len("\njobs:\n"):])
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	first.Ready(http.StatusOK)
+	second.Ready(http.StatusOK)
 	asked(t, path, "hello")
 
 	w.Sentinels[0].Kill()
@@ -126,12 +113,12 @@ func TestAWorkerRunsOnSentinel(t *testing.T) {
 
 	w.FailOver((*redistest.Server).Kill)
 	for _, job := range []string{"hello", "announce"} {
-		before := first.settled(job) + second.settled(job)
-		require.Eventually(t, func() bool { return first.settled(job)+second.settled(job) >= before+3 }, patience, 10*time.Millisecond)
+		before := first.Settled(job) + second.Settled(job)
+		require.Eventually(t, func() bool { return first.Settled(job)+second.Settled(job) >= before+3 }, workertest.Patience, 10*time.Millisecond)
 	}
-	for _, p := range []*process{first, second} {
-		p.signal(syscall.SIGTERM)
-		require.Equal(t, 0, p.exit())
+	for _, p := range []*workertest.Process{first, second} {
+		p.Signal(syscall.SIGTERM)
+		require.Equal(t, 0, p.Exit())
 	}
 	eachTickOnce(t, "hello", first, second)
 	eachTickOnce(t, "announce", first, second)
@@ -153,18 +140,18 @@ func TestTheDocumentedRightsAreEnoughForAWorker(t *testing.T) {
 	server := redistest.Start(t, redistest.WithAOF(),
 		redistest.WithConf("user", slices.Concat([]string{"app", "on", ">secret"}, rights, streamRights)...))
 	path := filetest.Config(t, "redis: {url: 'redis://"+server.Addr()+"', username: app, password: secret}\nlease: {ttl: 2s}\n"+
-		oneJob+streamJob[len("\njobs:\n"):]+leaderJob)
-	p := start(t, path, "--http", "127.0.0.1:0", "--log-level", "debug")
-	p.ready(http.StatusOK)
+		workertest.OneJob+streamJob[len("\njobs:\n"):]+leaderJob)
+	p := workertest.Start(t, path, "--http", "127.0.0.1:0", "--log-level", "debug")
+	p.Ready(http.StatusOK)
 	for _, job := range []string{"hello", "announce"} {
 		asked(t, path, job)
-		require.Eventually(t, func() bool { return p.settled(job) >= 2 }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return p.Settled(job) >= 2 }, workertest.Patience, 10*time.Millisecond)
 	}
-	p.await("output", "job", "leads", "line", "I lead")
-	p.signal(syscall.SIGTERM)
-	require.Equal(t, 0, p.exit())
-	require.NotContains(t, p.text(), "NOPERM")
-	require.Empty(t, p.all("Redis is not as it should be"))
+	p.Await("output", "job", "leads", "line", "I lead")
+	p.Signal(syscall.SIGTERM)
+	require.Equal(t, 0, p.Exit())
+	require.NotContains(t, p.Text(), "NOPERM")
+	require.Empty(t, p.All("Redis is not as it should be"))
 }
 
 const leaderJob = `- name: leads
@@ -180,57 +167,57 @@ func TestAWorkerRunsOnAQuorum(t *testing.T) {
 		s := redistest.Start(t, redistest.WithConf("user", "app", "on", ">secret", "~*", "&*", "+@all"))
 		servers, addrs = append(servers, s), append(addrs, s.Addr())
 	}
-	path := filetest.Config(t, "redis: {quorum: "+list("redis://", addrs...)+", username: app, password: secret}\nlease: {ttl: 2s}\n"+oneJob)
-	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
-	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
-	down := first.await("store does not answer; nothing starts until it does")
+	path := filetest.Config(t, "redis: {quorum: "+workertest.List("redis://", addrs...)+", username: app, password: secret}\nlease: {ttl: 2s}\n"+workertest.OneJob)
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	down := first.Await("store does not answer; nothing starts until it does")
 	require.Contains(t, down["hint"], "wait: a server of a quorum counts when it has remembered the namespace")
-	first.ready(http.StatusOK)
-	second.ready(http.StatusOK)
+	first.Ready(http.StatusOK)
+	second.Ready(http.StatusOK)
 	asked(t, path, "hello")
-	warned := first.await("Redis is not as it should be", "check", "persistence")
+	warned := first.Await("Redis is not as it should be", "check", "persistence")
 	require.Len(t, warned["servers"], 3)
 
 	servers[0].Kill()
-	before := first.settled("hello") + second.settled("hello")
-	require.Eventually(t, func() bool { return first.settled("hello")+second.settled("hello") >= before+3 }, patience, 10*time.Millisecond)
+	before := first.Settled("hello") + second.Settled("hello")
+	require.Eventually(t, func() bool { return first.Settled("hello")+second.Settled("hello") >= before+3 }, workertest.Patience, 10*time.Millisecond)
 	examined(t, path, `reachable +`+addrs[0]+` +warn +.*refused`, `majority +- +ok +2 of 3 nodes answer`, `messages +- +ok`)
 	require.Eventually(t, func() bool {
-		r := do(t, nil, "status", "--config", path)
-		return r.code == 0 && strings.Contains(r.stdout, "\nsecond ")
-	}, patience, 50*time.Millisecond)
+		r := workertest.Do(t, nil, "status", "--config", path)
+		return r.Code == 0 && strings.Contains(r.Stdout, "\nsecond ")
+	}, workertest.Patience, 50*time.Millisecond)
 
 	servers[1].Kill()
-	require.Contains(t, first.ready(http.StatusServiceUnavailable), "does not answer")
-	r := do(t, nil, "doctor", "--config", path)
-	require.Equal(t, 1, r.code, r.stdout)
-	require.Regexp(t, `majority +- +fail +.*1 of 3 nodes`, r.stdout)
-	r = do(t, nil, "status", "--config", path)
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "Redis at quorum "+strings.Join(addrs, ", "))
+	require.Contains(t, first.Ready(http.StatusServiceUnavailable), "does not answer")
+	r := workertest.Do(t, nil, "doctor", "--config", path)
+	require.Equal(t, 1, r.Code, r.Stdout)
+	require.Regexp(t, `majority +- +fail +.*1 of 3 nodes`, r.Stdout)
+	r = workertest.Do(t, nil, "status", "--config", path)
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "Redis at quorum "+strings.Join(addrs, ", "))
 
 	servers[1].Restart()
-	first.ready(http.StatusOK)
-	for _, p := range []*process{first, second} {
-		p.signal(syscall.SIGTERM)
-		require.Equal(t, 0, p.exit())
+	first.Ready(http.StatusOK)
+	for _, p := range []*workertest.Process{first, second} {
+		p.Signal(syscall.SIGTERM)
+		require.Equal(t, 0, p.Exit())
 	}
 	eachTickOnce(t, "hello", first, second)
 }
 
 func TestAURLOfTheCommandLineReplacesEveryServer(t *testing.T) {
 	s := newSite(t, redistest.WithAOF())
-	path := filetest.Config(t, "namespace: billing\nredis: {addrs: ['127.0.0.1:1'], master: main, password: x}\n"+oneJob)
-	r := do(t, nil, "doctor", "--config", path, "--redis", s.server.URL())
-	require.Equal(t, 0, r.code, r.stdout+r.stderr)
-	require.NotContains(t, r.stdout, "sentinel")
+	path := filetest.Config(t, "namespace: billing\nredis: {addrs: ['127.0.0.1:1'], master: main, password: x}\n"+workertest.OneJob)
+	r := workertest.Do(t, nil, "doctor", "--config", path, "--redis", s.server.URL())
+	require.Equal(t, 0, r.Code, r.Stdout+r.Stderr)
+	require.NotContains(t, r.Stdout, "sentinel")
 }
 
 func TestAStreamHasNoPlaceInAQuorum(t *testing.T) {
-	path := filetest.Config(t, "redis: {quorum: "+list("redis://", "a", "b", "c")+"}"+streamJob)
-	r := do(t, nil, "validate", "--config", path)
-	require.Equal(t, 2, r.code)
-	require.Contains(t, r.stderr, path+":3:1: jobs[0].redis_stream: needs one Redis, and redis.quorum names several")
+	path := filetest.Config(t, "redis: {quorum: "+workertest.List("redis://", "a", "b", "c")+"}"+streamJob)
+	r := workertest.Do(t, nil, "validate", "--config", path)
+	require.Equal(t, 2, r.Code)
+	require.Contains(t, r.Stderr, path+":3:1: jobs[0].redis_stream: needs one Redis, and redis.quorum names several")
 }
 
 func TestUnusableStoreEndsTheStart(t *testing.T) {
@@ -247,7 +234,7 @@ func TestUnusableStoreEndsTheStart(t *testing.T) {
 				"set redis to addrs: [\"" + inCluster.Addr() + "\"] and cluster: true instead of url",
 		},
 		"a cluster-mode server in a quorum": {
-			"{quorum: " + list("redis://", plain.Addr(), inCluster.Addr(), "127.0.0.1:1") + "}",
+			"{quorum: " + workertest.List("redis://", plain.Addr(), inCluster.Addr(), "127.0.0.1:1") + "}",
 			"name servers in redis.quorum that are not in Cluster mode",
 		},
 		"a Sentinel at a URL": {
@@ -265,36 +252,25 @@ func TestUnusableStoreEndsTheStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, filetest.Config(t, "redis: "+test.redis+"\n"+oneJob), "--http", "127.0.0.1:0")
-			require.Equal(t, 2, p.exit())
-			require.Contains(t, p.plain(), test.want)
-			require.Empty(t, p.all("worker started"))
-			require.Empty(t, p.all("run started"))
+			p := workertest.Start(t, filetest.Config(t, "redis: "+test.redis+"\n"+workertest.OneJob), "--http", "127.0.0.1:0")
+			require.Equal(t, 2, p.Exit())
+			require.Contains(t, p.Plain(), test.want)
+			require.Empty(t, p.All("worker started"))
+			require.Empty(t, p.All("run started"))
 		})
 	}
-}
-
-// plain is the part of stderr that was not logged.
-func (p *process) plain() string {
-	var b strings.Builder
-	for _, r := range p.records() {
-		if text, ok := r["plain"].(string); ok {
-			b.WriteString(text + "\n")
-		}
-	}
-	return b.String()
 }
 
 func TestLateClusterModeServerEndsTheWorker(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithConf("cluster-enabled", "yes"))
 	server.Kill()
-	p := start(t, filetest.Config(t, "redis: {url: 'redis://"+server.Addr()+"'}\n"+oneJob), "--http", "127.0.0.1:0")
-	p.await("store does not answer; nothing starts until it does")
-	p.await("worker started")
+	p := workertest.Start(t, filetest.Config(t, "redis: {url: 'redis://"+server.Addr()+"'}\n"+workertest.OneJob), "--http", "127.0.0.1:0")
+	p.Await("store does not answer; nothing starts until it does")
+	p.Await("worker started")
 	server.Restart()
-	require.Equal(t, 2, p.exit())
-	require.Contains(t, p.plain(), "and cluster: true instead of url")
+	require.Equal(t, 2, p.Exit())
+	require.Contains(t, p.Plain(), "and cluster: true instead of url")
 }
 
 func TestStartLogsFindingsOnce(t *testing.T) {
@@ -318,23 +294,23 @@ func TestStartLogsFindingsOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, test.conf...)
-			p := start(t, filetest.Config(t, "redis: {url: '"+server.URL()+"'}\n"+oneJob), "--http", "127.0.0.1:0", "--log-level", "debug")
-			warned := p.await("Redis is not as it should be", "check", test.check)
+			p := workertest.Start(t, filetest.Config(t, "redis: {url: '"+server.URL()+"'}\n"+workertest.OneJob), "--http", "127.0.0.1:0", "--log-level", "debug")
+			warned := p.Await("Redis is not as it should be", "check", test.check)
 			require.Equal(t, "WARN", warned["level"])
 			require.Equal(t, test.result, warned["result"])
 			require.Contains(t, warned["finding"], test.find)
 			require.Contains(t, warned["change"], test.change)
-			p.await("worker started")
-			p.signal(syscall.SIGTERM)
-			require.Equal(t, 0, p.exit())
-			require.Len(t, p.all("Redis is not as it should be", "check", test.check), 1)
+			p.Await("worker started")
+			p.Signal(syscall.SIGTERM)
+			require.Equal(t, 0, p.Exit())
+			require.Len(t, p.All("Redis is not as it should be", "check", test.check), 1)
 		})
 	}
 	t.Run("a good one", func(t *testing.T) {
 		t.Parallel()
-		p := start(t, filetest.Config(t, "redis: {url: '"+redistest.Start(t, redistest.WithAOF()).URL()+"'}\n"+oneJob), "--http", "127.0.0.1:0")
-		p.await("tick settled")
-		require.Empty(t, p.all("Redis is not as it should be"))
+		p := workertest.Start(t, filetest.Config(t, "redis: {url: '"+redistest.Start(t, redistest.WithAOF()).URL()+"'}\n"+workertest.OneJob), "--http", "127.0.0.1:0")
+		p.Await("tick settled")
+		require.Empty(t, p.All("Redis is not as it should be"))
 	})
 }
 

@@ -24,8 +24,8 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	require.NoError(t, err)
 
 	r := s.ask("status")
-	require.Equal(t, 0, r.code, r.stderr)
-	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	require.Len(t, lines, 10)
 	require.Regexp(t, `^namespace billing, fleet time .* \+0000, 2 replicas$`, lines[0])
 	require.Regexp(t, `^JOB +SCHEDULE +NEXT +LAST +OUTCOME +REPLICA +SUCCESS +NOW +NOTE$`, lines[2])

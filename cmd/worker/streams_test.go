@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs/redisstream"
@@ -26,32 +27,32 @@ jobs:
 func TestAStreamNeedsRedis(t *testing.T) {
 	path := filetest.Config(t, streamJob)
 	for _, command := range []string{"validate", "next", "run"} {
-		r := do(t, nil, command, "--config", path)
-		require.Equal(t, 2, r.code, command)
+		r := workertest.Do(t, nil, command, "--config", path)
+		require.Equal(t, 2, r.Code, command)
 		require.Equal(t, path+":3:1: jobs[0].redis_stream: needs Redis, and none is configured: set redis.url, or start with run --redis URL\n",
-			r.stderr, command)
+			r.Stderr, command)
 	}
 	path = filetest.Config(t, "redis: {url: redis://localhost:1}"+streamJob)
-	require.Equal(t, result{0, path + ": 1 job, no errors\n", ""}, do(t, nil, "validate", "--config", path), "without asking it")
+	require.Equal(t, workertest.Result{Stdout: path + ": 1 job, no errors\n"}, workertest.Do(t, nil, "validate", "--config", path), "without asking it")
 }
 
 func TestOneOfTwoWorkersAddsEachTick(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	path := filetest.Config(t, streamJob)
-	first := start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "first")
-	second := start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "second")
-	first.ready(http.StatusOK)
-	second.ready(http.StatusOK)
+	first := workertest.Start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "first")
+	second := workertest.Start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "second")
+	first.Ready(http.StatusOK)
+	second.Ready(http.StatusOK)
 	client := server.Client(t)
-	require.Eventually(t, func() bool { return client.XLen(t.Context(), "ticks").Val() >= 3 }, patience, 10*time.Millisecond)
-	for _, p := range []*process{first, second} {
-		p.signal(syscall.SIGTERM)
-		require.Equal(t, 0, p.exit())
+	require.Eventually(t, func() bool { return client.XLen(t.Context(), "ticks").Val() >= 3 }, workertest.Patience, 10*time.Millisecond)
+	for _, p := range []*workertest.Process{first, second} {
+		p.Signal(syscall.SIGTERM)
+		require.Equal(t, 0, p.Exit())
 	}
 
 	entries := client.XRange(t.Context(), "ticks", "-", "+").Val()
-	succeeded := len(first.all("tick settled", "outcome", "succeeded")) + len(second.all("tick settled", "outcome", "succeeded"))
+	succeeded := len(first.All("tick settled", "outcome", "succeeded")) + len(second.All("tick settled", "outcome", "succeeded"))
 	require.GreaterOrEqual(t, len(entries), succeeded)
 	require.Positive(t, succeeded)
 	ticks := map[any]bool{}

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -75,13 +76,13 @@ func TestAWorkerSpeaksTLSAsItsUser(t *testing.T) {
 		redistest.WithConf("tls-ca-cert-file", ca.path("ca.crt")), redistest.WithConf("user", "default", "off"),
 		redistest.WithConf("user", append([]string{"app", "on", ">secret"}, documentedRights...)...))
 	redis := func(tls string) string {
-		return filetest.Config(t, "redis:\n  url: rediss://127.0.0.1:"+port+"\n  username: app\n  password: \"${PASSWORD:-secret}\"\n  tls: {"+tls+"}\n"+oneJob)
+		return filetest.Config(t, "redis:\n  url: rediss://127.0.0.1:"+port+"\n  username: app\n  password: \"${PASSWORD:-secret}\"\n  tls: {"+tls+"}\n"+workertest.OneJob)
 	}
 	all := fmt.Sprintf("ca_file: %q, cert_file: %q, key_file: %q, server_name: redis.internal", ca.path("ca.crt"), ca.path("client.crt"), ca.path("client.key"))
-	p := start(t, redis(all), "--http", "127.0.0.1:0")
-	p.ready(http.StatusOK)
-	p.await("tick settled", "job", "hello", "outcome", "succeeded")
-	require.Empty(t, p.all("Redis is not as it should be"))
+	p := workertest.Start(t, redis(all), "--http", "127.0.0.1:0")
+	p.Ready(http.StatusOK)
+	p.Await("tick settled", "job", "hello", "outcome", "succeeded")
+	require.Empty(t, p.All("Redis is not as it should be"))
 	asked(t, redis(all), "hello")
 
 	for tls, want := range map[string]string{
@@ -90,14 +91,14 @@ func TestAWorkerSpeaksTLSAsItsUser(t *testing.T) {
 		"server_name: redis.internal":                                              "unknown authority",
 		fmt.Sprintf("ca_file: %q, server_name: redis.internal", ca.path("ca.crt")): "certificate required",
 	} {
-		r := do(t, nil, "status", "--config", redis(tls))
-		require.Equal(t, 1, r.code, tls)
-		require.Contains(t, r.stderr, want)
-		require.Contains(t, r.stderr, "check whether this Redis speaks TLS")
+		r := workertest.Do(t, nil, "status", "--config", redis(tls))
+		require.Equal(t, 1, r.Code, tls)
+		require.Contains(t, r.Stderr, want)
+		require.Contains(t, r.Stderr, "check whether this Redis speaks TLS")
 	}
-	r := do(t, map[string]string{"PASSWORD": "wrong"}, "status", "--config", redis(all))
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "WRONGPASS")
+	r := workertest.Do(t, map[string]string{"PASSWORD": "wrong"}, "status", "--config", redis(all))
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "WRONGPASS")
 
 	for tls, want := range map[string]string{
 		"ca_file: /no/such/file":                          "redis.tls.ca_file: cannot be read: open /no/such/file: no such file or directory\n",
@@ -105,9 +106,9 @@ func TestAWorkerSpeaksTLSAsItsUser(t *testing.T) {
 		fmt.Sprintf("cert_file: %q, key_file: %q", ca.path("server.crt"), ca.path("client.key")): "redis.tls.cert_file: cannot be used with key_file: ",
 	} {
 		for _, command := range []string{"validate", "run", "status"} {
-			r := do(t, nil, command, "--config", redis(tls))
-			require.Equal(t, 2, r.code, tls)
-			require.Contains(t, r.stderr, want)
+			r := workertest.Do(t, nil, command, "--config", redis(tls))
+			require.Equal(t, 2, r.Code, tls)
+			require.Contains(t, r.Stderr, want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
@@ -20,8 +21,8 @@ import (
 func (s *site) accepted(args ...string) string {
 	s.Helper()
 	r := s.ask(append([]string{"trigger"}, args...)...)
-	require.Equal(s, 0, r.code, r.stderr)
-	return strings.TrimSpace(r.stdout)
+	require.Equal(s, 0, r.Code, r.Stderr)
+	return strings.TrimSpace(r.Stdout)
 }
 
 func TestTriggerWithAKeyCountsOnce(t *testing.T) {
@@ -29,24 +30,24 @@ func TestTriggerWithAKeyCountsOnce(t *testing.T) {
 	s.contended("sync-orders")
 	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
 	r := s.ask("trigger", "sync-orders", "--key", "deploy-1", "--by", "ops2")
-	require.Equal(t, 0, r.code)
-	require.Empty(t, r.stderr)
-	require.Regexp(t, `^billing/sync-orders/\d{13}\n$`, r.stdout)
+	require.Equal(t, 0, r.Code)
+	require.Empty(t, r.Stderr)
+	require.Regexp(t, `^billing/sync-orders/\d{13}\n$`, r.Stdout)
 	record, err := s.store.Inspect(t.Context(), "sync-orders")
 	require.NoError(t, err)
 	require.Len(t, record.Open, 1)
 	require.Equal(t, "ops2", record.Open[0].Holder)
-	require.Equal(t, fmt.Sprintf("billing/sync-orders/%d\n", record.Open[0].Tick), r.stdout)
+	require.Equal(t, fmt.Sprintf("billing/sync-orders/%d\n", record.Open[0].Tick), r.Stdout)
 
 	again := s.ask("trigger", "sync-orders", "--key", "deploy-1")
-	require.Equal(t, result{0, r.stdout, "an earlier trigger had this key: this is its tick\n"}, again)
+	require.Equal(t, workertest.Result{Stdout: r.Stdout, Stderr: "an earlier trigger had this key: this is its tick\n"}, again)
 	again = s.ask("trigger", "sync-orders")
-	require.Equal(t, result{0, r.stdout, "a triggered tick already waits to run: it serves this trigger, too\n"}, again)
+	require.Equal(t, workertest.Result{Stdout: r.Stdout, Stderr: "a triggered tick already waits to run: it serves this trigger, too\n"}, again)
 
 	var j struct{ Status, ID, Tick string }
 	s.json(&j, "trigger", "sync-orders", "--key", "deploy-1")
 	require.Equal(t, "repeated", j.Status)
-	require.Equal(t, strings.TrimSpace(r.stdout), j.ID)
+	require.Equal(t, strings.TrimSpace(r.Stdout), j.ID)
 	tick, err := time.Parse(time.RFC3339, j.Tick)
 	require.NoError(t, err)
 	require.Equal(t, record.Open[0].Tick, tick.UnixMilli())
@@ -61,8 +62,8 @@ func TestTriggerGivesAPayload(t *testing.T) {
 	id := s.accepted("sync-orders", "--key", "k", "--payload", "@"+file)
 	require.Equal(t, id, s.accepted("sync-orders", "--key", "k", "--payload", "@"+file))
 	r := s.ask("trigger", "sync-orders", "--key", "k", "--payload", "hunter3")
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, `key "k": lease: an earlier trigger with this key had another payload`)
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, `key "k": lease: an earlier trigger with this key had another payload`)
 
 	record, err := s.store.Inspect(t.Context(), "sync-orders")
 	require.NoError(t, err)
@@ -74,18 +75,18 @@ func TestTriggerGivesAPayload(t *testing.T) {
 	shown := ""
 	for _, args := range [][]string{{"history", "sync-orders"}, {"history", "sync-orders", "--output", "json"}, {"describe", "sync-orders"}, {"why", "sync-orders"}, {"status"}} {
 		r := s.ask(args...)
-		require.Zero(t, r.code, r.stderr)
-		shown += r.stdout
+		require.Zero(t, r.Code, r.Stderr)
+		shown += r.Stdout
 	}
-	require.NotContains(t, shown+r.stderr, "hunter")
+	require.NotContains(t, shown+r.Stderr, "hunter")
 	require.Contains(t, shown, "payload of 8 bytes")
 	require.Contains(t, shown, `"payload_bytes": 8`)
 
 	for _, payload := range []string{strings.Repeat("hunter2", 600), "hunter2\xff", "@" + file + "-gone"} {
 		r := s.ask("trigger", "sync-orders", "--payload", payload)
-		require.Equal(t, 2, r.code)
-		require.Contains(t, r.stderr, "--payload: ")
-		require.NotContains(t, r.stderr, "hunter2")
+		require.Equal(t, 2, r.Code)
+		require.Contains(t, r.Stderr, "--payload: ")
+		require.NotContains(t, r.Stderr, "hunter2")
 	}
 }
 
@@ -95,12 +96,12 @@ func TestTriggerWarnsOfSilentReplicas(t *testing.T) {
 	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, TTL: time.Millisecond})
 	silent := func() string {
 		r := s.ask("trigger", "sync-orders")
-		require.Equal(t, 0, r.code, r.stderr)
-		return r.stderr
+		require.Equal(t, 0, r.Code, r.Stderr)
+		return r.Stderr
 	}
 	require.Eventually(t, func() bool {
 		return strings.Contains(silent(), "warning: no replica that serves this job has sent its heartbeat in time (r1): it runs when one of them is back, or another starts\n")
-	}, patience, 200*time.Millisecond)
+	}, workertest.Patience, 200*time.Millisecond)
 	s.announce(heartbeat.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "a"}, TTL: time.Hour})
 	require.NotContains(t, silent(), "warning", "one that serves it does")
 }
@@ -108,12 +109,12 @@ func TestTriggerWarnsOfSilentReplicas(t *testing.T) {
 func TestTriggerWarnsOfAnUnservedJob(t *testing.T) {
 	s := newSite(t)
 	r := s.ask("trigger", "sync-orders")
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "no replica has ever served")
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "no replica has ever served")
 	s.contended("sync-orders")
 	r = s.ask("trigger", "sync-orders")
-	require.Equal(t, 0, r.code)
-	require.Equal(t, "warning: no live replica serves this job: it runs when one starts\n", r.stderr)
+	require.Equal(t, 0, r.Code)
+	require.Equal(t, "warning: no live replica serves this job: it runs when one starts\n", r.Stderr)
 }
 
 func TestTriggerAboveTheRateIsRefused(t *testing.T) {
@@ -126,13 +127,13 @@ func TestTriggerAboveTheRateIsRefused(t *testing.T) {
 	s.settle(s.claim("nightly-report", tick), "succeeded", wire.Note{})
 
 	r := s.ask("trigger", "nightly-report")
-	require.Equal(t, 1, r.code)
-	require.Empty(t, r.stdout)
+	require.Equal(t, 1, r.Code)
+	require.Empty(t, r.Stdout)
 	require.Regexp(t, `^worker: nightly-report: refused: its rate is 1/10m with a burst of 1; the next trigger is possible at `+
-		`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})? \+0900, in 9m5\d(\.\d+)?s\n$`, r.stderr)
+		`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})? \+0900, in 9m5\d(\.\d+)?s\n$`, r.Stderr)
 
 	r = s.ask("trigger", "nightly-report", "--output", "json")
-	require.Equal(t, 1, r.code)
+	require.Equal(t, 1, r.Code)
 	var j struct {
 		Status, ID string
 		Tick       *string
@@ -140,7 +141,7 @@ func TestTriggerAboveTheRateIsRefused(t *testing.T) {
 		Next       time.Time
 		Limit      string
 	}
-	require.NoError(t, json.Unmarshal([]byte(r.stdout), &j))
+	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &j))
 	require.Equal(t, "limited", j.Status)
 	require.Equal(t, "rate", j.Limit)
 	require.Empty(t, j.ID)
@@ -157,13 +158,13 @@ func TestTheRateOfTheReplicasBindsEveryConfiguration(t *testing.T) {
 		first, second := s.accepted(job), s.accepted(job)
 		require.NotEqual(t, first, second)
 		r := s.ask("trigger", job)
-		require.Equal(t, 1, r.code)
-		require.Contains(t, r.stderr, job+": refused: its rate is 1/1h with a burst of 2; the next trigger is possible at ")
+		require.Equal(t, 1, r.Code)
+		require.Contains(t, r.Stderr, job+": refused: its rate is 1/1h with a burst of 2; the next trigger is possible at ")
 	}
 	s.defined(protocol.Policy{NoTriggers: true}, "sync-orders")
 	r := s.ask("trigger", "sync-orders")
-	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "a leader task runs all the time, so it cannot be triggered")
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "a leader task runs all the time, so it cannot be triggered")
 }
 
 func TestTriggerWaitsForTheOutcome(t *testing.T) {
@@ -205,15 +206,15 @@ func TestTriggerWaitsForTheOutcome(t *testing.T) {
 			}()
 			r := s.ask("trigger", "sync-orders", "--wait")
 			require.NoError(t, <-ran)
-			require.Equal(t, test.code, r.code)
-			id, rest, _ := strings.Cut(r.stdout, "\n")
+			require.Equal(t, test.code, r.Code)
+			id, rest, _ := strings.Cut(r.Stdout, "\n")
 			require.Regexp(t, `^billing/sync-orders/\d+$`, id)
 			if outcome == "succeeded" {
 				require.Regexp(t, `^succeeded on r1 after [\d.]+s, attempt 1\n$`, rest)
 			} else {
 				require.Empty(t, rest, "it is said once")
 			}
-			require.Regexp(t, strings.Replace(test.stderr, "ID", id, 1), r.stderr)
+			require.Regexp(t, strings.Replace(test.stderr, "ID", id, 1), r.Stderr)
 		})
 	}
 }

@@ -17,11 +17,11 @@ func TestWhyExplainsATick(t *testing.T) {
 	s.settle(s.claim("sync-orders", tick), "failed", wire.Note{Started: time.UnixMilli(tick + 100), Error: "exit status 3"})
 
 	r := s.ask("why", "sync-orders")
-	require.Equal(t, 0, r.code, r.stderr)
+	require.Equal(t, 0, r.Code, r.Stderr)
 	head := "sync-orders, tick of " + time.UnixMilli(tick).UTC().Format("2006-01-02 15:04:05 -0700") + ", failed: r1 started it at "
-	require.Contains(t, r.stdout, head)
-	require.Contains(t, r.stdout, `, and it failed after `)
-	require.Contains(t, r.stdout, `: "exit status 3".`)
+	require.Contains(t, r.Stdout, head)
+	require.Contains(t, r.Stdout, `, and it failed after `)
+	require.Contains(t, r.Stdout, `: "exit status 3".`)
 	for _, same := range []string{
 		fmt.Sprint(tick), fmt.Sprintf("billing/sync-orders/%d", tick), time.UnixMilli(tick).UTC().Format(time.RFC3339),
 		time.UnixMilli(tick).UTC().Format(time.DateTime), time.UnixMilli(tick).UTC().Format("15:04"),
@@ -29,8 +29,8 @@ func TestWhyExplainsATick(t *testing.T) {
 		require.Equal(t, r, s.ask("why", "sync-orders", same), same)
 	}
 	r = s.ask("why", "nightly-report", "2026-01-01 02:30")
-	require.Contains(t, r.stdout, "nightly-report, tick of 2026-01-01 02:30:00 +0900, not scheduled: ")
-	require.Contains(t, r.stdout, "\npolicy: schedule: 0 2 31 12 *\nremedy: A schedule that has it; to run the job now, trigger it.\n")
+	require.Contains(t, r.Stdout, "nightly-report, tick of 2026-01-01 02:30:00 +0900, not scheduled: ")
+	require.Contains(t, r.Stdout, "\npolicy: schedule: 0 2 31 12 *\nremedy: A schedule that has it; to run the job now, trigger it.\n")
 
 	var j struct {
 		Job, ID, Verdict, Text string

@@ -350,10 +350,23 @@ func (c *Cron) report(s *solotick.Scheduler, err error) error {
 	return err
 }
 
-// Stop claims no more ticks. The context that it returns ends when the runs have ended: at most the
-// shutdown grace of package scheduler, and 10 s, later. Ticks that have not begun are run by
-// another replica. Start starts c again.
+// leaving is how long Stop waits for a cron to leave its fleet: some round trips.
+const leaving = 100 * time.Millisecond
+
+// Stop claims no more ticks. The context that it returns ends when the runs have ended and the other
+// replicas know that this one has left: at most the shutdown grace of package scheduler, and 10 s,
+// later. Stop itself waits up to 100 ms for that, so that the context has ended when nothing ran, as
+// robfig's has. Ticks that have not begun are run by another replica. Start starts c again.
 func (c *Cron) Stop() context.Context {
+	ctx := c.stop()
+	select {
+	case <-ctx.Done():
+	case <-time.After(leaving):
+	}
+	return ctx
+}
+
+func (c *Cron) stop() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.scheduler

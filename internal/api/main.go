@@ -160,7 +160,8 @@ func (p listed) public() bool {
 // load reads the packages of a module from what the go command has compiled.
 func load(dir string) (map[string][]string, error) {
 	var stderr bytes.Buffer
-	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...") //nolint:noctx // ends with this program
+	// with -race, for which the tests have compiled them
+	list := exec.Command("go", "list", "-race", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...") //nolint:noctx // ends with this program
 	list.Dir, list.Stderr = dir, &stderr
 	out, err := list.Output()
 	if err != nil {

@@ -177,12 +177,12 @@ var layers = map[string]layer{
 		"it makes a store of a configuration, whoever uses it",
 	},
 	"./cmd/worker/internal/tracing": {
-		[]string{"./cmd/worker/internal/exitcode", "./internal/settings", "./internal/spans", "./jobs", "go.opentelemetry.io/otel/..."},
-		"it exports the spans of runs for the worker",
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./internal/settings", "./jobs"},
+		"it knows whether spans are wanted, and leaves OpenTelemetry to cmd/worker/full",
 	},
-	"./internal/spans": {
-		[]string{"./jobs", "go.opentelemetry.io/otel/..."},
-		"the worker and otelsolotick share it",
+	"./cmd/worker/full": {
+		[]string{"./cmd/worker/internal/...", "./config", "./contrib/otelsolotick", "./jobs/...", "./lease/...", "go.opentelemetry.io/otel/..."},
+		"it adds stores and the export of spans to the worker, and has nothing else to do",
 	},
 	"./cmd/worker/internal/remote": {
 		[]string{"./fleet", "./jobs", "./internal/protocol", "./internal/sleep", "./internal/wire"},
@@ -221,8 +221,9 @@ var forbidden = func() map[string]ban {
 	var (
 		programs = []string{"./cmd/worker/...", "./examples/...", module}
 		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./solotest/...", "./test/...",
-			"./cmd/worker/internal/filetest"}
+			"./cmd/worker/internal/filetest", "./cmd/worker/internal/workertest"}
 		daemon     = []string{"./cmd/worker/..."}
+		full       = []string{"./cmd/worker/full"}
 		and        = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
 		testing    = ban{"product code must not carry test code into its users' binaries", tests}
 		store      = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
@@ -238,15 +239,15 @@ var forbidden = func() map[string]ban {
 		"./lease/sqlitelease/...": {store.reason,
 			and(store.except, []string{"./lease/sqlitelease/..."})},
 		"./lease/etcdlease": {store.reason,
-			and(store.except, []string{"./lease/etcdlease"})},
+			and(full, tests, []string{"./lease/etcdlease"})},
 		"./lease/zklease": {store.reason,
-			and(store.except, []string{"./lease/zklease"})},
+			and(full, tests, []string{"./lease/zklease"})},
 		"./lease/natslease": {store.reason,
-			and(store.except, []string{"./lease/natslease"})},
+			and(full, tests, []string{"./lease/natslease"})},
 		"./lease/mysqllease": {store.reason,
-			and(store.except, []string{"./lease/mysqllease"})},
+			and(full, tests, []string{"./lease/mysqllease"})},
 		"./lease/pglease/...": {store.reason,
-			and(store.except, []string{"./lease/pglease/..."})},
+			and(full, tests, []string{"./lease/pglease/..."})},
 		"./lease/quorum/...": {store.reason,
 			and(store.except, []string{"./lease/quorum/..."})},
 
@@ -266,28 +267,28 @@ var forbidden = func() map[string]ban {
 		"modernc.org/...": {"lease/sqlitelease is the package that opens a file of SQLite",
 			and(daemon, tests, []string{"./lease/sqlitelease/..."})},
 		"go.etcd.io/...": {"lease/etcdlease is the package that speaks to etcd",
-			and(daemon, tests, []string{"./lease/etcdlease"})},
+			and(full, tests, []string{"./lease/etcdlease"})},
 		"github.com/go-zookeeper/...": {"lease/zklease is the package that speaks to ZooKeeper",
-			and(daemon, tests, []string{"./lease/zklease"})},
+			and(full, tests, []string{"./lease/zklease"})},
 		"github.com/nats-io/...": {"lease/natslease is the package that speaks to NATS",
-			and(daemon, tests, []string{"./lease/natslease"})},
+			and(full, tests, []string{"./lease/natslease"})},
 		"github.com/go-sql-driver/...": {"lease/mysqllease is the package that speaks to MySQL",
-			and(daemon, tests, []string{"./lease/mysqllease"})},
+			and(full, tests, []string{"./lease/mysqllease"})},
 		"github.com/jackc/...": {"lease/pglease is the package that speaks to PostgreSQL",
-			and(daemon, tests, []string{"./lease/pglease/..."})},
+			and(full, tests, []string{"./lease/pglease/..."})},
 		"github.com/robfig/...": {"schedules are read and computed in jobs/schedule, which refuses what robfig's parser gets wrong",
 			[]string{"./jobs/schedule"}},
 		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",
-			and(programs, tests, []string{"./metrics/..."})},
-		"go.opentelemetry.io/...": {"who does not trace links nothing of OpenTelemetry: it is the worker's, and in otelsolotick, a module of its own",
-			and(daemon, []string{"./internal/spans"})},
-		"./internal/spans":                    {"it brings OpenTelemetry", daemon},
+			and(programs, tests, []string{"./metrics/...", "./contrib/otelsolotick"})},
+		"go.opentelemetry.io/...": {"who does not trace links nothing of OpenTelemetry: it is in otelsolotick and in the full worker, modules of their own",
+			and(full, []string{"./contrib/otelsolotick/..."})},
 		"go.uber.org/dig/...":                 wiring,
 		"go.uber.org/fx/...":                  wiring,
 		"github.com/lmittmann/tint":           daemonOnly,
 		"github.com/spf13/cobra/...":          daemonOnly,
 		"./internal/*test/...":                testing,
 		"./cmd/worker/internal/filetest":      testing,
+		"./cmd/worker/internal/workertest":    testing,
 		"./lease/leasetest/...":               testing,
 		"./lease/driver/drivertest/...":       testing,
 		"github.com/anishathalye/...":         testing,

@@ -63,6 +63,9 @@ func write(out io.Writer, info *debug.BuildInfo, dirOf func(*debug.Module) (stri
 		if m.Replace != nil {
 			m = m.Replace
 		}
+		if m.Version == "" { // a directory: another module of this tree, under its licence
+			continue
+		}
 		dir, err := dirOf(m)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Path, err)

@@ -1,12 +1,13 @@
 package natstest
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
 )
 
 // StartCluster starts three servers that replicate streams, and returns when they have a leader.
@@ -27,17 +28,16 @@ func StartCluster(t testing.TB) []*Server {
 	for _, s := range servers {
 		s.await()
 	}
-	nc := servers[0].Connect(t)
-	AwaitJetStream(t, nc)
+	awaitJetStream(t, servers[0])
 	return servers
 }
 
-// AwaitJetStream returns when the servers of a connection answer requests of JetStream.
-func AwaitJetStream(t testing.TB, nc *nats.Conn) {
+// awaitJetStream returns when a server answers requests of JetStream.
+func awaitJetStream(t testing.TB, s *Server) {
 	t.Helper()
 	for end := time.Now().Add(answerBound); ; time.Sleep(20 * time.Millisecond) {
-		answer, err := nc.Request("$JS.API.STREAM.NAMES", nil, time.Second)
-		if err == nil && !strings.Contains(string(answer.Data), `"error"`) {
+		answer, err := s.request("$JS.API.STREAM.NAMES")
+		if err == nil && !strings.Contains(answer, `"error"`) {
 			return
 		}
 		if time.Now().After(end) {
@@ -55,17 +55,48 @@ func URL(servers ...*Server) string {
 	return strings.Join(list, ",")
 }
 
-// Leader returns which server leads a stream; nil when none does.
-func Leader(t testing.TB, nc *nats.Conn, stream string, servers []*Server) *Server {
-	t.Helper()
-	answer, err := nc.Request("$JS.API.STREAM.INFO."+stream, nil, time.Second)
-	if err != nil {
+// Leader returns which server leads a stream, as the first one that answers has it; nil when none
+// does.
+func Leader(stream string, servers []*Server) *Server {
+	for _, asked := range servers {
+		answer, err := asked.request("$JS.API.STREAM.INFO." + stream)
+		if err != nil {
+			continue
+		}
+		for _, s := range servers {
+			if strings.Contains(answer, fmt.Sprintf(`"leader":"s%d"`, s.port)) {
+				return s
+			}
+		}
 		return nil
 	}
-	for _, s := range servers {
-		if strings.Contains(string(answer.Data), fmt.Sprintf(`"leader":"s%d"`, s.port)) {
-			return s
+	return nil
+}
+
+// request sends an empty message, as no user, and returns the first one that answers it. It speaks
+// the protocol of clients itself, so that who runs a server needs none of them.
+func (s *Server) request(subject string) (string, error) {
+	conn, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := fmt.Fprintf(conn, "CONNECT {\"verbose\":false}\r\nSUB answers 1\r\nPUB %s answers 0\r\n\r\n", subject); err != nil {
+		return "", err
+	}
+	for lines := bufio.NewReader(conn); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return "", err
+		}
+		if strings.HasPrefix(line, "-ERR") {
+			return "", errors.New(strings.TrimSpace(line))
+		}
+		if strings.HasPrefix(line, "MSG ") {
+			return lines.ReadString('\r') // JSON, which has none
 		}
 	}
-	return nil
 }

@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/solotick/solotick/internal/proctest"
 	"github.com/solotick/solotick/internal/servertest"
 	"github.com/solotick/solotick/internal/skewtest"
@@ -102,31 +100,6 @@ func (s *Server) Addr() string { return net.JoinHostPort(host, strconv.Itoa(s.po
 
 // URL returns a nats:// URL without a user.
 func (s *Server) URL() string { return "nats://" + s.Addr() }
-
-// Connect returns a connection, which is closed at the end of t. It reconnects for ever, and soon.
-func (s *Server) Connect(t testing.TB, opts ...nats.Option) *nats.Conn {
-	t.Helper()
-	return Connect(t, s.URL(), opts...)
-}
-
-// Connect returns a connection to any of the servers of a URL, as [Server.Connect] does.
-func Connect(t testing.TB, url string, opts ...nats.Option) *nats.Conn {
-	t.Helper()
-	opts = append([]nats.Option{
-		nats.MaxReconnects(-1), nats.ReconnectWait(20 * time.Millisecond), nats.ReconnectJitter(10*time.Millisecond, 10*time.Millisecond),
-		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1), nats.Timeout(10 * time.Second), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
-	}, opts...)
-	nc, err := nats.Connect(url, opts...)
-	if err != nil {
-		t.Fatalf("connect to %s: %v", url, err)
-	}
-	t.Cleanup(func() {
-		closed := nc.StatusChanged(nats.CLOSED)
-		nc.Close()
-		<-closed // its goroutines end
-	})
-	return nc
-}
 
 // Freeze stops the process, as SIGSTOP does, and returns when it stands still.
 func (s *Server) Freeze() {

@@ -78,7 +78,11 @@ func write(out io.Writer, info *debug.BuildInfo, version string) error {
 	}
 	b.Components = append(b.Components, newComponent("library", "std", strings.TrimPrefix(info.GoVersion, "go")))
 	for _, m := range info.Deps {
-		if m.Replace != nil {
+		switch {
+		case m.Replace == nil:
+		case m.Replace.Version == "": // a directory: another module of this tree
+			m = &debug.Module{Path: m.Path, Version: version}
+		default:
 			m = m.Replace
 		}
 		c := newComponent("library", m.Path, m.Version)

@@ -42,7 +42,7 @@ for target in $targets; do
 	mkdir "$stage"
 	cp -R "$work/common/." "$stage"
 	cp LICENSE README.md "$stage"
-	GOOS=$os GOARCH=$arch go build -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$stage/worker" ./cmd/worker
+	GOOS=$os GOARCH=$arch go build -C cmd/worker/full -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$stage/worker" .
 	"$work/sbom" "$stage/worker" "$version" >"$stage/worker.cdx.json"
 	cp "$stage/worker.cdx.json" "$out/$name.cdx.json"
 	"$work/licences" "$stage/worker" >"$stage/LICENSES-OF-MODULES"

@@ -15,7 +15,7 @@ import (
 func TestSteppedClockOfServerEndsNoLease(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	holder, other := open(t, srv.Connect(t)), open(t, srv.Connect(t))
+	holder, other := open(t, connect(t, srv.URL())), open(t, connect(t, srv.URL()))
 	step := func(ahead time.Duration) {
 		srv.SetClock(ahead)
 		for _, s := range []*natslease.Store{holder, other} {

@@ -65,7 +65,7 @@ func stream(t testing.TB, nc *nats.Conn, verb, body string) (info jetstream.Stre
 func TestKilledServerComesBackWithEverything(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	s := open(t, srv.Connect(t), natslease.WithTimeout(short))
+	s := open(t, connect(t, srv.URL()), natslease.WithTimeout(short))
 	v1 := changed(t, s, "job", driver.Version{}, "one")
 	_, since, err := s.Time(t.Context())
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestKilledServerComesBackWithEverything(t *testing.T) {
 func TestFrozenServerHoldsUpNobodyPastTheTimeout(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	s := open(t, srv.Connect(t), natslease.WithTimeout(short))
+	s := open(t, connect(t, srv.URL()), natslease.WithTimeout(short))
 	v1 := changed(t, s, "job", driver.Version{}, "one")
 	srv.Freeze()
 	began := time.Now()
@@ -113,24 +113,24 @@ func TestWriteThatComesLateIsRefused(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
 	proxy := proxytest.New(t, srv.Addr())
-	slow := open(t, natstest.Connect(t, "nats://"+proxy.Addr()), natslease.WithTimeout(short))
-	other := open(t, srv.Connect(t))
+	slow := open(t, connect(t, "nats://"+proxy.Addr()), natslease.WithTimeout(short))
+	other := open(t, connect(t, srv.URL()))
 	v1 := changed(t, slow, "job", driver.Version{}, "one")
 	proxy.Partition(proxytest.Requests)
 	require.Error(t, change(t.Context(), slow, "job", driver.Change{From: v1, ID: "late", Data: []byte("late")}).Err)
 	require.Equal(t, v1, read(t.Context(), other, "job").Value.Version, "the write is under way still")
 	v2 := changed(t, other, "job", v1, "two")
-	before := stream(t, srv.Connect(t), "STREAM.INFO.KV_solotick", "").State.LastSeq
+	before := stream(t, connect(t, srv.URL()), "STREAM.INFO.KV_solotick", "").State.LastSeq
 	proxy.Heal()
 	require.Equal(t, v2, await(t, slow, "job").Value.Version)
-	require.Equal(t, before, stream(t, srv.Connect(t), "STREAM.INFO.KV_solotick", "").State.LastSeq, "and it was refused")
+	require.Equal(t, before, stream(t, connect(t, srv.URL()), "STREAM.INFO.KV_solotick", "").State.LastSeq, "and it was refused")
 }
 
 // Between a backup that was restored and the watch that notices, nothing is written over a value of
 // the same sequence that others have made since.
 func TestBucketThatWentBackIsNotWrittenFromMemory(t *testing.T) {
 	t.Parallel()
-	s := open(t, natstest.Start(t).Connect(t))
+	s := open(t, connect(t, natstest.Start(t).URL()))
 	watches := make(chan struct{}, 64)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -146,7 +146,7 @@ func TestBucketThatWentBackIsNotWrittenFromMemory(t *testing.T) {
 func TestNothingIsSentAfterTheConnectionIsBack(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	nc := srv.Connect(t, nats.ReconnectBufSize(1<<20))
+	nc := connect(t, srv.URL(), nats.ReconnectBufSize(1<<20))
 	s := open(t, nc, natslease.WithTimeout(short))
 	v1 := changed(t, s, "job", driver.Version{}, "one")
 	srv.Kill()
@@ -161,7 +161,7 @@ func TestNothingIsSentAfterTheConnectionIsBack(t *testing.T) {
 func TestRemovedKeyLeavesNothingAndIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	nc := srv.Connect(t)
+	nc := connect(t, srv.URL())
 	s := open(t, nc)
 	first := changed(t, s, "job", driver.Version{}, "first")
 	remove := func(from driver.Version, id string) {
@@ -178,7 +178,7 @@ func TestRemovedKeyLeavesNothingAndIsMadeAgain(t *testing.T) {
 func TestRemovedBucketIsMadeAgainWithHigherRevisions(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	nc := srv.Connect(t)
+	nc := connect(t, srv.URL())
 	s := open(t, nc)
 	v1 := changed(t, s, "job", driver.Version{}, "one")
 	_, since, err := s.Time(t.Context())
@@ -196,7 +196,7 @@ func TestRemovedBucketIsMadeAgainWithHigherRevisions(t *testing.T) {
 func TestRestoredBackupRepeatsNoVersion(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	running := open(t, srv.Connect(t), natslease.WithTimeout(short))
+	running := open(t, connect(t, srv.URL()), natslease.WithTimeout(short))
 	v1 := changed(t, running, "job", driver.Version{}, "one")
 	srv.Kill()
 	backup := filepath.Join(t.TempDir(), "backup")
@@ -209,7 +209,7 @@ func TestRestoredBackupRepeatsNoVersion(t *testing.T) {
 	require.NoError(t, os.RemoveAll(srv.Dir()))
 	require.NoError(t, os.Rename(backup, srv.Dir()))
 	srv.Restart()
-	other := changed(t, open(t, srv.Connect(t)), "job", v1, "other") // with the sequence that v2 had
+	other := changed(t, open(t, connect(t, srv.URL())), "job", v1, "other") // with the sequence that v2 had
 	require.NotEqual(t, v2, other)
 	await(t, running, "other")
 	require.Equal(t, driver.Conflict, change(t.Context(), running, "job", driver.Change{From: v2, ID: "late", Data: []byte("late")}).Status)
@@ -219,7 +219,7 @@ func TestRestoredBackupRepeatsNoVersion(t *testing.T) {
 func TestLostConsumerIsReplaced(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	nc := srv.Connect(t)
+	nc := connect(t, srv.URL())
 	s := open(t, nc)
 	v1 := changed(t, s, "job", driver.Version{}, "one")
 	missed := make(chan struct{}, 16)
@@ -258,18 +258,18 @@ func TestLostConsumerIsReplaced(t *testing.T) {
 func TestFailoverForgetsNothing(t *testing.T) {
 	t.Parallel()
 	servers := natstest.StartCluster(t)
-	nc := natstest.Connect(t, natstest.URL(servers...))
+	nc := connect(t, natstest.URL(servers...))
 	s := open(t, nc, natslease.WithReplicas(3), natslease.WithTimeout(short))
 	await(t, s, "job")
 	v1 := changed(t, s, "job", driver.Version{}, "one")
-	frozen := natstest.Leader(t, nc, "KV_solotick", servers)
+	frozen := natstest.Leader("KV_solotick", servers)
 	require.NotNil(t, frozen)
 	frozen.Freeze()
 	require.Equal(t, v1, await(t, s, "job").Value.Version)
 	v2 := overwritten(t, s, "job", "two")
 	require.Greater(t, v2.Stamp, v1.Stamp)
 	frozen.Thaw()
-	old := open(t, frozen.Connect(t), natslease.WithReplicas(3), natslease.WithTimeout(short))
+	old := open(t, connect(t, frozen.URL()), natslease.WithReplicas(3), natslease.WithTimeout(short))
 	require.NotEqual(t, driver.Done, change(t.Context(), old, "job", driver.Change{From: v1, ID: "late", Data: []byte("late")}).Status)
 	require.Eventually(t, func() bool { return read(t.Context(), old, "job").Value.Version == v2 }, time.Minute, 10*time.Millisecond)
 }
@@ -277,7 +277,7 @@ func TestFailoverForgetsNothing(t *testing.T) {
 func TestHistoriesOfProcessesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	open(t, srv.Connect(t)).Values().Do(t.Context(), []driver.Op{{Key: "first"}})
+	open(t, connect(t, srv.URL())).Values().Do(t.Context(), []driver.Op{{Key: "first"}})
 	historytest.Run(t, contender(srv.URL()), srv.Restart, func() {
 		srv.Freeze()
 		time.Sleep(50 * time.Millisecond)

@@ -66,7 +66,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		small { jetstream: {max_file: 1M, max_mem: 1K, max_streams: 1}, users [{user: small, password: p}] }
 	}`))
 	url := func(user, rest string) string { return "nats://" + user + ":p@" + srv.Addr() + "/" + rest }
-	fine := srv.Connect(t, nats.UserInfo("all", "p"))
+	fine := connect(t, srv.URL(), nats.UserInfo("all", "p"))
 	for name, config := range map[string]string{
 		"ages":   `"max_age": 60000000000, "discard": "new", "allow_msg_ttl": true`,
 		"drops":  `"discard": "old", "allow_msg_ttl": true`,
@@ -119,7 +119,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 func TestServerWithoutJetStreamIsNamedAsSuch(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t, natstest.WithoutJetStream())
-	s := open(t, srv.Connect(t))
+	s := open(t, connect(t, srv.URL()))
 	_, _, err := s.Time(t.Context())
 	require.ErrorContains(t, err, "no responders")
 	require.Contains(t, s.Hint(err), "enable JetStream")
@@ -158,7 +158,7 @@ func TestFullBucketKeepsRoomForWhatIsThere(t *testing.T) {
 func TestValueOfAnotherProgramIsNamed(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	nc := srv.Connect(t)
+	nc := connect(t, srv.URL())
 	s := open(t, nc)
 	changed(t, s, "job", driver.Version{}, "one")
 	_, err := nc.Request("$KV.solotick.fleet.item.job", []byte("{"), 10*time.Second)

@@ -63,3 +63,23 @@ var buckets atomic.Int64
 
 // bucket returns a name that no other test has.
 func bucket() string { return fmt.Sprint("b", buckets.Add(1)) }
+
+// connect returns a connection to any of the servers of a URL, which is closed at the end of t. It
+// reconnects for ever, and soon.
+func connect(t testing.TB, url string, opts ...nats.Option) *nats.Conn {
+	t.Helper()
+	opts = append([]nats.Option{
+		nats.MaxReconnects(-1), nats.ReconnectWait(20 * time.Millisecond), nats.ReconnectJitter(10*time.Millisecond, 10*time.Millisecond),
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1), nats.Timeout(10 * time.Second), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+	}, opts...)
+	nc, err := nats.Connect(url, opts...)
+	if err != nil {
+		t.Fatalf("connect to %s: %v", url, err)
+	}
+	t.Cleanup(func() {
+		closed := nc.StatusChanged(nats.CLOSED)
+		nc.Close()
+		<-closed // its goroutines end
+	})
+	return nc
+}

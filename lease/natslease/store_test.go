@@ -35,14 +35,14 @@ func TestBucketKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
 	drivertest.Run(t, func(t *testing.T) driver.Store {
-		return open(t, srv.Connect(t), natslease.WithBucket(bucket())).Values()
+		return open(t, connect(t, srv.URL()), natslease.WithBucket(bucket())).Values()
 	})
 }
 
 func TestStoreKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	srv := natstest.Start(t)
-	nc := srv.Connect(t)
+	nc := connect(t, srv.URL())
 	var namespaces atomic.Int64
 	leasetest.Run(t, func(t *testing.T) lease.Store { return openIn(t, nc, fmt.Sprint("fleet-", namespaces.Add(1))) },
 		leasetest.Within(func(t *testing.T, f func(*testing.T)) { t.Parallel(); f(t) }),

@@ -46,7 +46,8 @@ func prepare(t *testing.T) {
 		if setUp.dir, setUp.err = os.MkdirTemp("", "solotick-worker-"); setUp.err != nil { //nolint:usetesting // it outlives the test that makes it
 			return
 		}
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(setUp.dir, "worker"), "./cmd/worker")
+		build := exec.Command("go", "build", "-race", "-buildvcs=false", "-o", filepath.Join(setUp.dir, "worker"), "./cmd/worker")
+		// -race, for which the tests have compiled it already
 		build.Dir = filepath.Join("..", "..")
 		if out, err := build.CombinedOutput(); err != nil {
 			setUp.err = fmt.Errorf("%w: %s", err, out)

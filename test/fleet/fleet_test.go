@@ -24,10 +24,8 @@ const (
 	busy     = 5 * time.Second // what a busy machine may add to a time that a test measures
 )
 
-var (
-	workerPath string // the worker as users build it
-	skewedPath string // the same, but its wall clock is off by [skewtest.Variable]
-)
+// workerPath is the worker as users build it, but that [skewtest.Variable] sets its wall clock off.
+var workerPath string
 
 func TestMain(m *testing.M) {
 	proctest.FollowGo() // until the process ends
@@ -45,18 +43,13 @@ func TestMain(m *testing.M) {
 }
 
 func build(dir string) error {
-	workerPath, skewedPath = filepath.Join(dir, "worker"), filepath.Join(dir, "skewed")
+	workerPath = filepath.Join(dir, "worker")
 	overlay, err := skewtest.Overlay(dir)
 	if err != nil {
 		return err
 	}
-	for _, args := range [][]string{
-		{"build", "-buildvcs=false", "-o", workerPath, "../../cmd/worker"},
-		{"build", "-buildvcs=false", "-overlay", overlay, "-o", skewedPath, "../../cmd/worker"},
-	} {
-		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
-		}
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-overlay", overlay, "-o", workerPath, "../../cmd/worker").CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return nil
 }
@@ -132,12 +125,8 @@ func (f *fleet) start(name string) *worker { return f.startSkewed(name, 0) }
 // startSkewed starts a worker whose wall clock is off.
 func (f *fleet) startSkewed(name string, skew time.Duration) *worker {
 	f.t.Helper()
-	path := workerPath
-	if skew != 0 {
-		path = skewedPath
-	}
 	w := &worker{f: f, name: name, log: new(safeBuffer)}
-	cmd := exec.Command(path, "run", "--config", f.config, "--replica", name)
+	cmd := exec.Command(workerPath, "run", "--config", f.config, "--replica", name)
 	cmd.Env = append(os.Environ(), "JOURNAL="+f.journal, "SCRIPT="+filepath.Join(f.dir, "job.sh"), skewtest.Variable+"="+skew.String())
 	cmd.Stderr, cmd.Stdout = w.log, w.log
 	var err error

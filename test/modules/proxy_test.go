@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,8 +17,9 @@ import (
 )
 
 const (
-	root = "../.."
-	path = "github.com/solotick/solotick"
+	root    = "../.."
+	path    = "github.com/solotick/solotick"
+	command = "cmd/worker/full" // the module that go install installs, besides the root
 )
 
 // tracked is a file of the tree, named as in its module.
@@ -87,6 +89,16 @@ func newProxy(t *testing.T, dir string) (modules []string, version string) {
 		write(version+".info", `{"Version":"`+version+`"}`)
 		mod, err := os.ReadFile(filepath.Join(root, folder, "go.mod"))
 		require.NoError(t, err)
+		if folder == command {
+			mod = withoutReplace(t, mod)
+			released := filepath.Join(t.TempDir(), "go.mod")
+			require.NoError(t, os.WriteFile(released, mod, 0o600))
+			for i, f := range held[folder] {
+				if f.Path() == "go.mod" {
+					held[folder][i] = tracked{"go.mod", released}
+				}
+			}
+		}
 		write(version+".mod", string(mod))
 		archive, err := os.Create(filepath.Join(versions, version+".zip"))
 		require.NoError(t, err)
@@ -94,4 +106,17 @@ func newProxy(t *testing.T, dir string) (modules []string, version string) {
 		require.NoError(t, archive.Close())
 	}
 	return modules, version
+}
+
+// withoutReplace is what make tag does to the module of a command.
+func withoutReplace(t *testing.T, text []byte) []byte {
+	mod, err := modfile.Parse("go.mod", text, nil)
+	require.NoError(t, err)
+	for _, r := range slices.Clone(mod.Replace) {
+		require.NoError(t, mod.DropReplace(r.Old.Path, r.Old.Version))
+	}
+	mod.Cleanup()
+	text, err = mod.Format()
+	require.NoError(t, err)
+	return text
 }

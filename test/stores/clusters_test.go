@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -94,11 +95,10 @@ var etcd = kit{
 
 func natsCluster(t testing.TB) *server {
 	servers := natstest.StartCluster(t)
-	admin := natstest.Connect(t, natstest.URL(servers...))
 	var list []member
 	for _, m := range servers {
 		list = append(list, member{
-			addr: m.Addr(), leads: func() bool { return natstest.Leader(t, admin, "KV_solotick", servers) == m },
+			addr: m.Addr(), leads: func() bool { return natstest.Leader("KV_solotick", servers) == m },
 			freeze: m.Freeze, thaw: m.Thaw, kill: m.Kill, restart: m.Restart,
 		})
 	}
@@ -116,7 +116,10 @@ var natsJetStream = kit{
 		return &server{
 			addrs: []string{s.Addr()}, freeze: s.Freeze, thaw: s.Thaw, kill: s.Kill, restart: s.Restart,
 			empty: func() {
-				admin, err := jetstream.New(s.Connect(t))
+				conn, err := nats.Connect(s.URL())
+				require.NoError(t, err)
+				defer conn.Close()
+				admin, err := jetstream.New(conn)
 				require.NoError(t, err)
 				for name := range admin.StreamNames(t.Context()).Name() {
 					require.NoError(t, admin.DeleteStream(t.Context(), name))

@@ -12,6 +12,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/cmd/worker/internal/tracing"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 )
@@ -45,7 +46,7 @@ func (c *cli) validate() *cobra.Command {
 // check reports what would keep a replica from starting with cfg. It returns the jobs, which cannot
 // run.
 func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
-	if err := stores.Check(cfg); err != nil {
+	if err := errors.Join(stores.Check(cfg), tracing.Check(cfg.Tracing)); err != nil {
 		return nil, err
 	}
 	registry, err := registry.New(cfg, c.file, nil)

@@ -134,16 +134,19 @@ func provideRegistry(
 }
 
 // provideTracing makes what exports spans. It stops after the scheduler, whose runs they are of.
-func provideTracing(lc fx.Lifecycle, o Options, cfg *config.Config, logger *slog.Logger) (*tracing.Provider, error) {
+func provideTracing(lc fx.Lifecycle, o Options, cfg *config.Config, logger *slog.Logger) (tracing.Provider, error) {
 	made, err := tracing.New(tracing.Options{
 		Tracing: cfg.Tracing, Env: o.Env, Namespace: cfg.Namespace, Replica: cfg.Replica, Version: o.Version, Logger: logger,
 	})
+	if err != nil {
+		return nil, err
+	}
 	lc.Append(fx.StopHook(made.Close))
-	return made, err
+	return made, nil
 }
 
 func provideScheduler(
-	o Options, cfg *config.Config, s *stores.Store, registry *jobs.Registry, traces *tracing.Provider, n *notifier, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
+	o Options, cfg *config.Config, s *stores.Store, registry *jobs.Registry, traces tracing.Provider, n *notifier, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
 ) (*scheduler.Scheduler, error) {
 	made, err := scheduler.New(s.Store, registry,
 		scheduler.WithReplica(cfg.Replica),

@@ -106,7 +106,7 @@ func unbegun(ctx context.Context, s *stores.Store, cfg *config.Config, err error
 		nodes, _ := checkNodes(ctx, s, cfg)
 		x.Redis, x.Checks = s.Addr, nodes.findings()
 	default:
-		x.Checks = append([]Finding{{Check: "reachable", Result: OK, Finding: s.Addr + " answers"}}, checkSettings(ctx, s)...)
+		x.Checks = append([]Finding{{Check: "reachable", Result: OK, Finding: s.Addr + " answers"}}, checkSettings(ctx, s, false)...)
 	}
 	if err == nil {
 		x.Checks = append(x.Checks, Finding{Check: "records", Result: OK, Finding: fmt.Sprintf("nothing has run in namespace %q yet", cfg.Namespace),

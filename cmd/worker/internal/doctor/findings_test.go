@@ -11,7 +11,6 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/natslease"
 )
 
 func TestDoctorJudgesTheFleet(t *testing.T) {
@@ -129,31 +128,4 @@ func TestVersionsAndSizes(t *testing.T) {
 	require.Equal(t, "1.5 KiB", size(1536))
 	require.Equal(t, "12 B", size(12))
 	require.Equal(t, "2.0 GiB", size(2<<30))
-}
-
-func TestDoctorJudgesABucketOfNATS(t *testing.T) {
-	for name, test := range map[string]struct {
-		change func(*natslease.Facts)
-		check  string
-		want   Result
-	}{
-		"fine":          {func(*natslease.Facts) {}, "copies", OK},
-		"a server away": {func(f *natslease.Facts) { f.Current = 2 }, "copies", Warn},
-		"one copy":      {func(f *natslease.Facts) { f.Replicas, f.Current = 1, 1 }, "copies", Warn},
-		"one server":    {func(f *natslease.Facts) { f.Replicas, f.Current, f.Clustered = 1, 1, false }, "copies", OK},
-		"in memory":     {func(f *natslease.Facts) { f.Memory = true }, "durability", Warn},
-		"in files":      {func(*natslease.Facts) {}, "durability", OK},
-		"no limit":      {func(f *natslease.Facts) { f.MaxBytes = 0 }, "room", OK},
-		"room":          {func(*natslease.Facts) {}, "room", OK},
-		"nearly full":   {func(f *natslease.Facts) { f.Bytes = 850 }, "room", Warn},
-	} {
-		facts := natslease.Facts{Server: "2.15.2", Bucket: "b", Replicas: 3, Current: 3, Clustered: true, Values: 1, Bytes: 100, MaxBytes: 1000}
-		test.change(&facts)
-		for _, f := range natsFindings(facts) {
-			if f.Check == test.check {
-				require.Equal(t, test.want, f.Result, name)
-				require.Equal(t, test.want != OK, f.Change != "", name)
-			}
-		}
-	}
 }

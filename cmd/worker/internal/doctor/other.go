@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
-	"github.com/solotick/solotick/lease/etcdlease"
-	"github.com/solotick/solotick/lease/mysqllease"
-	"github.com/solotick/solotick/lease/natslease"
-	"github.com/solotick/solotick/lease/pglease"
-	"github.com/solotick/solotick/lease/zklease"
 )
+
+// Examiner is a store that checks what of its servers a fleet depends on. What begins with the first
+// worker, such as a bucket, is there when something has begun in the namespace.
+type Examiner interface {
+	Examine(ctx context.Context, begun bool) []Finding
+}
 
 // checkOther checks a store on a server other than Redis, and writes nothing there.
 func checkOther(ctx context.Context, s *stores.Store) []Finding {
@@ -24,23 +25,13 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 		return []Finding{{Check: "reachable", Result: Fail, Finding: err.Error(), Change: s.Advice(err)}}
 	}
 	found := []Finding{{Check: "reachable", Result: OK, Finding: fmt.Sprintf("%s answers in %s", s.Addr, time.Since(began).Round(10*time.Microsecond))}}
-	if store, ok := s.Checker.(*natslease.Store); ok {
-		found = append(found, checkNATS(ctx, store)...)
-	}
-	return append(append(found, checkSettings(ctx, s)...), checkClock(ctx, s, "the store"))
+	return append(append(found, checkSettings(ctx, s, true)...), checkClock(ctx, s, "the store"))
 }
 
-// checkSettings checks the servers of a store, whether it has begun or not.
-func checkSettings(ctx context.Context, s *stores.Store) []Finding {
-	switch store := s.Checker.(type) {
-	case *etcdlease.Store:
-		return checkEtcd(ctx, store)
-	case *mysqllease.Store:
-		return checkMySQL(ctx, store)
-	case *pglease.Store:
-		return checkPostgreSQL(ctx, store)
-	case *zklease.Store:
-		return zooKeeperFindings(store.Servers(ctx))
+// checkSettings checks the servers of a store.
+func checkSettings(ctx context.Context, s *stores.Store, begun bool) []Finding {
+	if store, ok := s.Checker.(Examiner); ok {
+		return store.Examine(ctx, begun)
 	}
 	return nil
 }

@@ -28,8 +28,8 @@ type Connection struct {
 // Check reports whether the store of a configuration can be opened, as far as that is known without
 // a connection. Errors are those of [Open].
 func Check(cfg *config.Config) error {
-	if _, url, ok := cfg.Store.Server(); ok {
-		return checkServer(url, cfg.Namespace)
+	if scheme, url, ok := cfg.Store.Server(); ok {
+		return checkServer(scheme, url, cfg.Namespace)
 	}
 	if !cfg.Redis.Configured() {
 		return nil

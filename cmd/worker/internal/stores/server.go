@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"fmt"
 	"io"
 	"net/url"
 	"time"
@@ -8,60 +9,39 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/lease/etcdlease"
-	"github.com/solotick/solotick/lease/mysqllease"
-	"github.com/solotick/solotick/lease/natslease"
-	"github.com/solotick/solotick/lease/pglease"
-	"github.com/solotick/solotick/lease/zklease"
 )
 
-// server is a store on a server other than Redis.
-type server interface {
+// Server is a store on a server other than Redis.
+type Server interface {
 	protocol.Checker
 	io.Closer
 }
 
-// servers opens such a store, by the scheme of its URL. None of them connects yet. An error shows
-// no password.
-var servers = map[string]func(url, namespace string, timeout time.Duration) (server, error){
-	"etcd":       openEtcd,
-	"etcds":      openEtcd,
-	"mariadb":    openMySQL,
-	"mysql":      openMySQL,
-	"nats":       openNATS,
-	"postgres":   openPostgreSQL,
-	"postgresql": openPostgreSQL,
-	"tls":        openNATS,
-	"zk":         openZooKeeper,
-}
+// Opener opens the store of a URL. It does not connect yet. Its error shows no password.
+type Opener func(url, namespace string, timeout time.Duration) (Server, error)
 
-func openEtcd(url, namespace string, timeout time.Duration) (server, error) {
-	return etcdlease.Open(url, namespace, etcdlease.WithTimeout(timeout))
-}
+var openers = map[string]Opener{}
 
-func openMySQL(url, namespace string, timeout time.Duration) (server, error) {
-	return mysqllease.Open(url, namespace, mysqllease.WithTimeout(timeout))
-}
-
-func openNATS(url, namespace string, timeout time.Duration) (server, error) {
-	return natslease.Open(url, namespace, natslease.WithTimeout(timeout))
-}
-
-func openPostgreSQL(url, namespace string, timeout time.Duration) (server, error) {
-	return pglease.Open(url, namespace, pglease.WithTimeout(timeout))
-}
-
-func openZooKeeper(url, namespace string, timeout time.Duration) (server, error) {
-	return zklease.Open(url, namespace, zklease.WithTimeout(timeout))
+// Register has this program open the stores whose URLs have these schemes. It is called before the
+// program does anything else.
+func Register(open Opener, schemes ...string) {
+	for _, scheme := range schemes {
+		openers[scheme] = open
+	}
 }
 
 // openServer opens the store of a URL. The error is an *exitcode.ConfigError.
-func openServer(text, namespace string, timeout time.Duration) (*Store, error) {
+func openServer(scheme, text, namespace string, timeout time.Duration) (*Store, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return nil, refused("cannot be read as a URL")
 	}
-	s, err := servers[u.Scheme](text, namespace, timeout)
+	open, ok := openers[scheme]
+	if !ok {
+		return nil, refused(fmt.Sprintf("%s: is not in this worker, which has Redis, SQLite and memory: "+
+			"take the one of github.com/solotick/solotick/cmd/worker/full, as the image and the packages do", scheme))
+	}
+	s, err := open(text, namespace, timeout)
 	if err != nil {
 		return nil, refused("cannot be used: " + err.Error())
 	}
@@ -73,8 +53,8 @@ func refused(rule string) error {
 }
 
 // checkServer reports whether the store of a URL can be opened.
-func checkServer(url, namespace string) error {
-	s, err := openServer(url, namespace, CommandTimeout)
+func checkServer(scheme, url, namespace string) error {
+	s, err := openServer(scheme, url, namespace, CommandTimeout)
 	if err != nil {
 		return err
 	}

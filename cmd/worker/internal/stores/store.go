@@ -60,8 +60,8 @@ func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count 
 	if path, ok := cfg.Store.File(); ok {
 		return openFile(cfg.Namespace, path, sqlitelease.WithTimeout(timeout))
 	}
-	if _, url, ok := cfg.Store.Server(); ok {
-		return openServer(url, cfg.Namespace, timeout)
+	if scheme, url, ok := cfg.Store.Server(); ok {
+		return openServer(scheme, url, cfg.Namespace, timeout)
 	}
 	s, err := memlease.New(cfg.Namespace)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package tracing exports a span of each attempt that a worker runs, by OTLP over HTTP.
+// Package tracing decides whether a worker exports a span of each attempt, and leaves the exporter to
+// a worker that has one.
 package tracing
 
 import (
@@ -7,18 +8,10 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
-	"time"
-
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/settings"
-	"github.com/solotick/solotick/internal/spans"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -30,38 +23,58 @@ type Options struct {
 	Logger                      *slog.Logger
 }
 
-// Provider makes spans and exports them in the background. A nil Provider traces nothing.
-type Provider struct{ *sdktrace.TracerProvider }
+// Provider makes spans and exports them in the background.
+type Provider interface {
+	// Wrapper returns what makes a span of each attempt.
+	Wrapper() func(next jobs.Handler) jobs.Handler
+	// Close exports the spans that are left. Its failures are logged.
+	Close(ctx context.Context)
+}
+
+// Exporter makes the provider of this program; nil where it has none. It is set before the program
+// does anything else.
+var Exporter func(o Options) (Provider, error)
+
+const missing = "is not in this worker: take the one of github.com/solotick/solotick/cmd/worker/full, as the image and the packages do"
+
+// Check reports a configuration that asks for spans which this program cannot export. The error is an
+// *exitcode.ConfigError.
+func Check(t settings.Tracing) error {
+	if t.Endpoint == "" || Exporter != nil {
+		return nil
+	}
+	return &exitcode.ConfigError{Err: &config.Error{Field: "tracing.endpoint", Rule: "the export of spans " + missing}}
+}
 
 // New makes the provider that the configuration and the standard OTEL_ variables of the environment
-// ask for; nil where they ask for none. The error is an *exitcode.ConfigError.
-func New(o Options) (*Provider, error) {
-	exports, err := wanted(o)
-	if err != nil || !exports {
+// ask for. The error is an *exitcode.ConfigError.
+func New(o Options) (Provider, error) {
+	if err := Check(o.Tracing); err != nil {
 		return nil, err
 	}
-	var options []otlptracehttp.Option
-	if o.Endpoint != "" { // as of OTEL_EXPORTER_OTLP_ENDPOINT, over which it wins
-		options = append(options, otlptracehttp.WithEndpointURL(strings.TrimRight(o.Endpoint, "/")+"/v1/traces"))
-	}
-	exporter, err := otlptracehttp.New(context.Background(), options...) // it connects when there are spans
+	exports, err := wanted(o)
 	if err != nil {
-		return nil, &exitcode.ConfigError{Err: fmt.Errorf("tracing: %w", err)}
+		return nil, err
 	}
-	errs := &faults{logger: o.Logger}
-	otel.SetErrorHandler(errs)
-	about, err := resource.New(context.Background(), // what comes later wins
-		resource.WithTelemetrySDK(), resource.WithHost(), resource.WithAttributes(
-			attribute.String("service.name", "solotick"), attribute.String("service.namespace", o.Namespace),
-			attribute.String("service.instance.id", o.Replica), attribute.String("service.version", o.Version),
-		), resource.WithFromEnv())
-	if err != nil {
-		errs.Handle(err)
+	if exports && Exporter != nil {
+		return Exporter(o)
 	}
-	return &Provider{sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(exporter), sdktrace.WithResource(about), sdktrace.WithIDGenerator(spans.NewIDGenerator()),
-	)}, nil
+	if exports { // by variables, which a platform may set for every process
+		o.Logger.Warn("spans are not exported", slog.String("error", "the export of spans "+missing))
+	}
+	return none{}, nil
 }
+
+// none traces nothing.
+type none struct{}
+
+// Wrapper implements [Provider].
+func (none) Wrapper() func(next jobs.Handler) jobs.Handler {
+	return func(next jobs.Handler) jobs.Handler { return next }
+}
+
+// Close implements [Provider].
+func (none) Close(context.Context) {}
 
 // wanted reports whether spans are to be exported.
 func wanted(o Options) (bool, error) {
@@ -91,48 +104,4 @@ func wanted(o Options) (bool, error) {
 		return false, &exitcode.ConfigError{Err: err}
 	}
 	return true, nil
-}
-
-// Wrapper returns what makes a span of each attempt.
-func (p *Provider) Wrapper() func(next jobs.Handler) jobs.Handler {
-	if p == nil {
-		return spans.Wrapper(nil)
-	}
-	return spans.Wrapper(p.TracerProvider)
-}
-
-// shutdownTimeout bounds how long a stop waits for the last spans.
-const shutdownTimeout = 3 * time.Second
-
-// Close exports the spans that are left, for 3 s at most. Its failures are logged: spans that get
-// lost are no failure of the worker.
-func (p *Provider) Close(ctx context.Context) {
-	if p == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
-	defer cancel()
-	if err := p.Shutdown(ctx); err != nil {
-		otel.Handle(err)
-	}
-}
-
-// faults logs failures of exports, one a minute at most.
-type faults struct {
-	logger *slog.Logger
-
-	mu   sync.Mutex
-	last time.Time
-}
-
-const faultInterval = time.Minute
-
-// Handle implements [otel.ErrorHandler].
-func (f *faults) Handle(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if now := time.Now(); f.last.IsZero() || now.Sub(f.last) >= faultInterval {
-		f.last = now
-		f.logger.Warn("spans are not exported", slog.Any("error", err))
-	}
 }

@@ -1,0 +1,219 @@
+package workertest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Patience is how long a test waits for what should be there in a moment, on a machine with better
+// things to do.
+const Patience = 30 * time.Second
+
+// Process is a worker that runs, with a log in JSON.
+type Process struct {
+	t      *testing.T
+	Cmd    *exec.Cmd
+	Stdout bytes.Buffer
+	Ended  chan struct{}
+
+	mu  sync.Mutex
+	log []Record
+}
+
+// Record is a line of the log.
+type Record map[string]any
+
+func (r Record) is(message string, facts ...any) bool {
+	if r["msg"] != message {
+		return false
+	}
+	for i := 0; i < len(facts); i += 2 {
+		if r[facts[i].(string)] != facts[i+1] {
+			return false
+		}
+	}
+	return true
+}
+
+// Start starts a worker and kills it at the end of the test if it still runs.
+func Start(t *testing.T, config string, args ...string) *Process {
+	t.Helper()
+	args = append([]string{"run", "--config", config, "--log-format", "json"}, args...)
+	return Watch(t, exec.Command(Program(t), args...))
+}
+
+// Watch starts a command that runs a worker with a log in JSON.
+func Watch(t *testing.T, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{t: t, Cmd: cmd, Ended: make(chan struct{})}
+	p.Cmd.Stdout = &p.Stdout
+	stderr, err := p.Cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.Cmd.Start())
+	go func() {
+		defer close(p.Ended)
+		p.read(stderr)
+		_ = p.Cmd.Wait() // the tests look at the state
+	}()
+	t.Cleanup(func() {
+		_ = p.Cmd.Process.Kill()
+		<-p.Ended
+		if t.Failed() {
+			text := p.Text()
+			t.Logf("end of the log of %v:\n%s", p.Cmd.Args[1:], text[max(0, len(text)-10_000):])
+		}
+	})
+	return p
+}
+
+func (p *Process) read(stderr io.Reader) {
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		r := Record{}
+		if json.Unmarshal(lines.Bytes(), &r) != nil {
+			r = Record{"plain": lines.Text()}
+		}
+		p.mu.Lock()
+		p.log = append(p.log, r)
+		p.mu.Unlock()
+	}
+}
+
+// Records returns the log so far.
+func (p *Process) Records() []Record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clip(p.log)
+}
+
+func (p *Process) Text() string {
+	var b strings.Builder
+	for _, r := range p.Records() {
+		line, _ := json.Marshal(r)
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Await waits for a line of the log with a message and pairs of facts, and returns it.
+func (p *Process) Await(message string, facts ...any) Record {
+	p.t.Helper()
+	var found Record
+	require.Eventually(p.t, func() bool {
+		for _, r := range p.Records() {
+			if r.is(message, facts...) {
+				found = r
+				return true
+			}
+		}
+		return false
+	}, Patience, 5*time.Millisecond, "no line %q %v in the log", message, facts)
+	return found
+}
+
+// All returns every line with a message and facts.
+func (p *Process) All(message string, facts ...any) (found []Record) {
+	for _, r := range p.Records() {
+		if r.is(message, facts...) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// RequireJSON checks that nothing but the logger has written to stderr.
+func (p *Process) RequireJSON() {
+	p.t.Helper()
+	for _, r := range p.Records() {
+		require.NotContains(p.t, r, "plain")
+	}
+}
+
+func (p *Process) Signal(s os.Signal) {
+	p.t.Helper()
+	require.NoError(p.t, p.Cmd.Process.Signal(s))
+}
+
+// Exit waits for the end of the process, and returns its exit code.
+func (p *Process) Exit() int {
+	p.t.Helper()
+	select {
+	case <-p.Ended:
+	case <-time.After(Patience):
+		p.Signal(syscall.SIGQUIT) // which logs what it waits for
+		<-p.Ended
+		require.Fail(p.t, "the worker does not end")
+	}
+	return p.Cmd.ProcessState.ExitCode()
+}
+
+// Get asks the worker's server, which must answer.
+func (p *Process) Get(path string) (status int, body string) {
+	p.t.Helper()
+	status, body, err := p.Ask(path)
+	require.NoError(p.t, err)
+	return status, body
+}
+
+func (p *Process) Ask(path string) (status int, body string, err error) {
+	addr, _ := p.Await("http listening")["addr"].(string)
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get("http://" + addr + path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
+}
+
+// Ready waits until /readyz has a status, and returns what it says then.
+func (p *Process) Ready(status int) string {
+	p.t.Helper()
+	var body string
+	require.Eventually(p.t, func() bool {
+		got, text, err := p.Ask("/readyz")
+		body = text
+		return err == nil && got == status
+	}, Patience, 20*time.Millisecond, "/readyz is not %d", status)
+	return body
+}
+
+// Warnings are the lines of the log at level WARN and above.
+func (p *Process) Warnings() (list []Record) {
+	for _, r := range p.Records() {
+		if r["level"] == "WARN" || r["level"] == "ERROR" {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func (p *Process) Settled(job string) int {
+	return len(p.All("tick settled", "job", job, "outcome", "succeeded"))
+}
+
+// Plain is the part of stderr that was not logged.
+func (p *Process) Plain() string {
+	var b strings.Builder
+	for _, r := range p.Records() {
+		if text, ok := r["plain"].(string); ok {
+			b.WriteString(text + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,165 @@
+// Package workertest runs the worker for its tests: a command in the test's own process, and workers
+// in processes of their own.
+package workertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/solotick/solotick/cmd/worker/internal/cli"
+	"github.com/solotick/solotick/cmd/worker/internal/doctor"
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/internal/dbtest"
+)
+
+var buildDir string // "" as long as no test has needed the program
+
+// Main is a TestMain: it runs the tests, removes what they share, and looks for goroutines that are left.
+func Main(m *testing.M) {
+	code := m.Run()
+	dbtest.StopAll()
+	if buildDir != "" {
+		_ = os.RemoveAll(buildDir)
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "goroutines left:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// Version is what the built worker says it is.
+const Version = "v1.2.3-test"
+
+// built is the program itself, built once for all tests that need a process of their own.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "worker")
+	if err != nil {
+		return "", err
+	}
+	buildDir = dir
+	program := filepath.Join(dir, "worker")
+	args := []string{"build", "-o", program, "-ldflags", "-X main.version=" + Version}
+	if RaceDetector {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+// Program returns the path of the worker, built once from the directory of the test.
+func Program(t *testing.T) string {
+	t.Helper()
+	path, err := built()
+	require.NoError(t, err)
+	return path
+}
+
+// Result is the outcome of one call of Main.
+type Result struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// Do calls Main in this process, with an environment of its own.
+func Do(t *testing.T, env map[string]string, args ...string) Result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := cli.Main(t.Context(), "", args, &stdout, &stderr, func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	})
+	return Result{code, stdout.String(), stderr.String()}
+}
+
+// Running is a call of Main for a command that goes on until ctx ends.
+func Running(t *testing.T, args ...string) (stop func() Result) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var stdout, stderr bytes.Buffer
+	code := make(chan int, 1)
+	go func() { code <- cli.Main(ctx, "", args, &stdout, &stderr, os.LookupEnv) }()
+	return func() Result {
+		cancel()
+		return Result{<-code, stdout.String(), stderr.String()}
+	}
+}
+
+// Outcomes are the settled ticks of a job, newest first, as history prints them.
+func Outcomes(t *testing.T, path, job string) (list []map[string]any) {
+	t.Helper()
+	r := Do(t, nil, "history", job, "--config", path, "--output", "json")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &list))
+	return list
+}
+
+// Diagnosed are the findings of doctor about a configuration, by check.
+func Diagnosed(t *testing.T, path string, code int) map[string]doctor.Finding {
+	t.Helper()
+	r := Do(t, nil, "doctor", "--config", path, "--output", "json")
+	require.Equal(t, code, r.Code, r.Stdout+r.Stderr)
+	require.NotContains(t, r.Stdout+r.Stderr, "s3cret")
+	var x doctor.Report
+	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &x))
+	found := map[string]doctor.Finding{}
+	for _, f := range x.Checks {
+		found[f.Check] = f
+	}
+	return found
+}
+
+// List writes addresses, or what, as YAML.
+func List(before string, addrs ...string) string {
+	quoted := make([]string, len(addrs))
+	for i, a := range addrs {
+		quoted[i] = fmt.Sprintf("%q", before+a)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// OneJob is the jobs of a configuration.
+const OneJob = `
+jobs:
+- name: hello
+  schedule: "@every 1s"
+  log: {message: hello}
+`
+
+// MakesNothing tests that commands make nothing in a store before a worker runs. config says what the
+// store is, and kept lists all that is there.
+func MakesNothing(t *testing.T, config string, kept func() []string) {
+	t.Helper()
+	path := filetest.Config(t, config+"\n"+OneJob)
+	require.Empty(t, kept())
+	for _, args := range [][]string{
+		{"status"}, {"describe", "hello"}, {"history", "hello"}, {"why", "hello"}, {"audit"}, {"trigger", "hello"}, {"pause", "hello"},
+	} {
+		r := Do(t, nil, append(args, "--config", path)...)
+		require.Equal(t, 1, r.Code, r.Stdout+r.Stderr)
+		require.Contains(t, r.Stderr, `nothing has run in namespace "default"`, args[0])
+	}
+	require.Equal(t, 0, Do(t, nil, "next", "--config", path).Code)
+	r := Do(t, nil, "doctor", "--config", path)
+	require.Equal(t, 0, r.Code, r.Stdout+r.Stderr)
+	require.Empty(t, kept())
+
+	path = filetest.Config(t, strings.Replace(config, "s3crte", "s3cret", 1)+"\nlease: {ttl: 2s}\nhttp: {addr: '127.0.0.1:0'}\n"+OneJob)
+	p := Start(t, path)
+	p.Await("tick settled")
+	require.Equal(t, 0, Do(t, nil, "status", "--config", path).Code)
+	require.NotEmpty(t, kept())
+}

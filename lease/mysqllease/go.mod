@@ -1,0 +1,19 @@
+module github.com/solotick/solotick/lease/mysqllease
+
+go 1.26.0
+
+replace github.com/solotick/solotick => ../../
+
+require github.com/solotick/solotick v0.1.0-rc.1
+
+require (
+	github.com/go-sql-driver/mysql v1.10.1
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	filippo.io/edwards25519 v1.2.0 // indirect
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
