@@ -64,16 +64,21 @@ test-nested:
 	@code=0; for module in $(NESTED); do echo "$$module:"; (cd "$$module" && go test $(TESTFLAGS) -p=1 ./...) || code=$$?; done; exit $$code
 
 .PHONY: lint
-lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and what only builds on Linux
+lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, old walks, and what only builds on Linux
 	internal/scripts/shell-syntax.sh
 	go mod tidy -diff # of this module only: the tests of what test/benchmarks and test/guards use need modules that not every proxy has
 	go run ./internal/api
+	go run ./internal/walk
 	go run ./internal/portable darwin . test/compare # the other modules have no code for one system
 	$(call each,$(GOLANGCI_LINT) run ./...)
 
 .PHONY: api
 api: ## Keep the exported API in internal/api/exported, which make lint compares with: a change that breaks programs is named
 	go run ./internal/api -write
+
+.PHONY: reading
+reading: ## Write the walks through the code in docs/reading.md, which make lint compares
+	go run ./internal/walk -write
 
 .PHONY: model
 model: ## Check the model of the protocol in docs/model with spin
