@@ -52,7 +52,7 @@ func (r Record) is(message string, facts ...any) bool {
 func Start(t *testing.T, config string, args ...string) *Process {
 	t.Helper()
 	args = append([]string{"run", "--config", config, "--log-format", "json"}, args...)
-	return Watch(t, exec.Command(Program(t), args...))
+	return Watch(t, exec.Command(Program(t), args...)) //nolint:noctx // it ends with the test
 }
 
 // Watch starts a command that runs a worker with a log in JSON.
@@ -99,10 +99,11 @@ func (p *Process) Records() []Record {
 	return slices.Clip(p.log)
 }
 
+// Text is the log so far, a line of JSON for each record.
 func (p *Process) Text() string {
 	var b strings.Builder
 	for _, r := range p.Records() {
-		line, _ := json.Marshal(r)
+		line, _ := json.Marshal(r) //nolint:errchkjson // it was JSON
 		b.Write(line)
 		b.WriteByte('\n')
 	}
@@ -143,6 +144,7 @@ func (p *Process) RequireJSON() {
 	}
 }
 
+// Signal sends a signal to the worker.
 func (p *Process) Signal(s os.Signal) {
 	p.t.Helper()
 	require.NoError(p.t, p.Cmd.Process.Signal(s))
@@ -169,10 +171,11 @@ func (p *Process) Get(path string) (status int, body string) {
 	return status, body
 }
 
+// Ask asks the worker's server.
 func (p *Process) Ask(path string) (status int, body string, err error) {
 	addr, _ := p.Await("http listening")["addr"].(string)
 	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Get("http://" + addr + path)
+	response, err := client.Get("http://" + addr + path) //nolint:noctx // has a timeout
 	if err != nil {
 		return 0, "", err
 	}
@@ -203,6 +206,7 @@ func (p *Process) Warnings() (list []Record) {
 	return list
 }
 
+// Settled is how many ticks of a job have succeeded here.
 func (p *Process) Settled(job string) int {
 	return len(p.All("tick settled", "job", job, "outcome", "succeeded"))
 }
