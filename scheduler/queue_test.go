@@ -52,7 +52,7 @@ func TestNewestQueuedTickStartsWhenTheRunEnds(t *testing.T) {
 	const period, takesSo = 10 * time.Minute, 25*time.Minute + 7*time.Second
 	life := 24 * time.Hour
 	if raceDetected {
-		life = 150 * time.Minute
+		life = 90 * time.Minute
 	}
 	inFleet(t, func(f *fleet) {
 		f.job("job", "*/10 * * * *", takes(takesSo), queued)

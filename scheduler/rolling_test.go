@@ -14,7 +14,10 @@ import (
 
 func TestRollingRestartUnderLoadKeepsEveryPromise(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		const replicas, count, room = 20, 100, 8
+		replicas, count, room := 20, 100, 8
+		if raceDetected {
+			replicas, count = 10, 50
+		}
 		for i := range count {
 			f.job(fmt.Sprintf("job-%03d", i), "@every 10s", takes(time.Duration(i%5+1)*time.Second))
 		}
