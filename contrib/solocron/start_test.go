@@ -32,8 +32,8 @@ func TestStoppedCanStartAgain(t *testing.T) {
 		time.Sleep(time.Minute + time.Second)
 		require.EqualValues(t, 1, runs.n.Load())
 
-		<-c.Stop().Done()
-		<-c.Stop().Done()
+		require.Error(t, c.Stop().Err(), "nothing runs, so it has ended")
+		require.Error(t, c.Stop().Err(), "again")
 		_, err = c.AddFunc("late", "@every 1m", late.Run)
 		require.NoError(t, err)
 		_, err = c.AddFunc("job", "@every 1m", late.Run)
