@@ -30,7 +30,8 @@ define each
 endef
 
 # The nested modules, the longest first.
-NESTED := ./cmd/worker/full ./test/browser $(filter-out . ./cmd/worker/full ./test/browser,$(MODULES))
+SLOW := ./cmd/worker/full ./test/browser ./lease/pglease ./lease/etcdlease ./test/stores
+NESTED := $(SLOW) $(filter-out . $(SLOW),$(MODULES))
 # What takes longest begins first, so that nothing of it is left to run alone at the end.
 LONGEST := ./scheduler ./test/fleet ./cmd/worker ./lease/redislease ./lease/quorum ./console
 
@@ -61,7 +62,8 @@ test: deps ## Run every test, with the race detector and in random order
 
 .PHONY: test-nested
 test-nested:
-	@code=0; for module in $(NESTED); do echo "$$module:"; (cd "$$module" && go test $(TESTFLAGS) -p=1 ./...) || code=$$?; done; exit $$code
+	@printf '%s\n' $(NESTED) | xargs -P2 -I{} bash -c \
+		'code=0; out=$$(cd {} && go test $(TESTFLAGS) -p=1 ./... 2>&1) || code=1; printf "%s:\n%s\n" {} "$$out"; exit $$code'
 
 .PHONY: lint
 lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, old walks, and what only builds on Linux
