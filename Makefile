@@ -22,7 +22,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 MODULES := $(patsubst %/go.mod,%,$(sort $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*')))
 # Tools are pinned in a module file of their own, so that what they need is not what users of this module get.
 # They look at what is compiled for the tests.
-GOLANGCI_LINT := GOFLAGS="$$GOFLAGS -race" $$(go tool -modfile=$(CURDIR)/internal/tools/tools.mod -n golangci-lint)
+GOLANGCI_LINT := GOFLAGS="$${GOFLAGS:-} -race" $$(go tool -modfile=$(CURDIR)/internal/tools/tools.mod -n golangci-lint)
 
 # each runs a command in every module, and shows it.
 define each

@@ -38,8 +38,8 @@ func openServer(scheme, text, namespace string, timeout time.Duration) (*Store, 
 	}
 	open, ok := openers[scheme]
 	if !ok {
-		return nil, refused(fmt.Sprintf("%s: is not in this worker, which has Redis, SQLite and memory: "+
-			"take the one of github.com/solotick/solotick/cmd/worker/full, as the image and the packages do", scheme))
+		return nil, refused(fmt.Sprintf("this worker has Redis, SQLite and memory only; for %s use the worker of "+
+			"github.com/solotick/solotick/cmd/worker/full, which the image and the packages contain", scheme))
 	}
 	s, err := open(text, namespace, timeout)
 	if err != nil {

@@ -35,7 +35,7 @@ type Provider interface {
 // does anything else.
 var Exporter func(o Options) (Provider, error)
 
-const missing = "is not in this worker: take the one of github.com/solotick/solotick/cmd/worker/full, as the image and the packages do"
+const missing = "this worker cannot export spans; use the worker of github.com/solotick/solotick/cmd/worker/full, which the image and the packages contain"
 
 // Check reports a configuration that asks for spans which this program cannot export. The error is an
 // *exitcode.ConfigError.
@@ -43,7 +43,7 @@ func Check(t settings.Tracing) error {
 	if t.Endpoint == "" || Exporter != nil {
 		return nil
 	}
-	return &exitcode.ConfigError{Err: &config.Error{Field: "tracing.endpoint", Rule: "the export of spans " + missing}}
+	return &exitcode.ConfigError{Err: &config.Error{Field: "tracing.endpoint", Rule: missing}}
 }
 
 // New makes the provider that the configuration and the standard OTEL_ variables of the environment
@@ -60,7 +60,7 @@ func New(o Options) (Provider, error) {
 		return Exporter(o)
 	}
 	if exports { // by variables, which a platform may set for every process
-		o.Logger.Warn("spans are not exported", slog.String("error", "the export of spans "+missing))
+		o.Logger.Warn("spans are not exported", slog.String("error", missing))
 	}
 	return none{}, nil
 }
