@@ -63,7 +63,7 @@ func write(out io.Writer, info *debug.BuildInfo, dirOf func(*debug.Module) (stri
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		if m.Version == "" { // a directory: another module of this tree, under its licence
+		if m.Version == "" || m.Version == "(devel)" { // a directory: another module of this tree, under its licence
 			continue
 		}
 		dir, err := dirOf(m)

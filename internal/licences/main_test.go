@@ -23,6 +23,7 @@ func TestTextsOfWhatIsLinkedAreWritten(t *testing.T) {
 	dirs := func(m *debug.Module) (string, error) { return filepath.Join(root, m.Path), nil }
 	info := &debug.BuildInfo{GoVersion: "go1.26.8", Deps: []*debug.Module{
 		{Path: "one", Version: "v1.2.3"}, {Path: "three", Version: "v1.0.0", Replace: &debug.Module{Path: "two", Version: "v2.0.0-RC1"}},
+		{Path: "ours", Version: "v0.1.0", Replace: &debug.Module{Path: "../../", Version: "(devel)"}},
 	}}
 	var out bytes.Buffer
 	require.NoError(t, write(&out, info, dirs))
@@ -33,7 +34,7 @@ func TestTextsOfWhatIsLinkedAreWritten(t *testing.T) {
 		require.Contains(t, out.String(), part)
 	}
 	require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("MIT of one")))
-	for _, part := range []string{"package one", "no part", "to build", "three"} {
+	for _, part := range []string{"package one", "no part", "to build", "three", "ours", "../"} {
 		require.NotContains(t, out.String(), part)
 	}
 

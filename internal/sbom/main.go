@@ -80,7 +80,7 @@ func write(out io.Writer, info *debug.BuildInfo, version string) error {
 	for _, m := range info.Deps {
 		switch {
 		case m.Replace == nil:
-		case m.Replace.Version == "": // a directory: another module of this tree
+		case m.Replace.Version == "" || m.Replace.Version == "(devel)": // a directory: another module of this tree
 			m = &debug.Module{Path: m.Path, Version: version}
 		default:
 			m = m.Replace
