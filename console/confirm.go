@@ -58,7 +58,6 @@ func (a actionRoute) confirm(q *request) (any, error) {
 	if shown.Total == 0 {
 		return nil, notFound(fmt.Sprintf("there is no job %s", name))
 	}
-	q.asks = true
 	a.identify(v)
 	for _, field := range a.fields {
 		if value := v.Get(field); value != "" && field != "reason" {
@@ -100,7 +99,6 @@ func (a actionRoute) confirmAll(q *request) (any, error) {
 	if len(names) == 0 {
 		return nil, notFound("the filter chooses no job")
 	}
-	q.asks = true
 	shown := a.confirmation(s, names, time.Time{})
 	if request := a.identify(url.Values{}); request != "" {
 		shown.Fields = append(shown.Fields, page.Field{Name: "request", Value: request})

@@ -94,7 +94,7 @@ func sharedPage(of func(*request) (any, error)) func(*request) *problem {
 				return nil, problemOf(err)
 			}
 			var b bytes.Buffer
-			if err := page.Render(&b, q.context(), shown); err != nil {
+			if err := page.Render(&b, q.context(shown), shown); err != nil {
 				return nil, q.unwritable(err)
 			}
 			return b.Bytes(), nil

@@ -79,7 +79,6 @@ type request struct {
 	format format
 	api    bool     // it is below /api/
 	from   *reading // what the answer is made of; nil for what shows nothing of the fleet
-	asks   bool     // it shows a form to confirm something, which must stay as it is
 }
 
 var crossOrigin = http.NewCrossOriginProtection()

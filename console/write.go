@@ -34,7 +34,7 @@ func (q *request) write(status int, shown any) *problem {
 		}
 		err = shown.WriteText(&body)
 	case asHTML:
-		err = page.Render(&body, q.context(), shown)
+		err = page.Render(&body, q.context(shown), shown)
 	}
 	if err != nil {
 		return q.unwritable(err)
@@ -85,7 +85,7 @@ func compressed(body []byte) []byte {
 }
 
 // context has the facts that a page needs besides its view.
-func (q *request) context() page.Context {
+func (q *request) context(shown any) page.Context {
 	v, _ := url.ParseQuery(q.r.URL.RawQuery) // its faults were returned before, or it is not shown
 	c := page.Context{
 		Prefix: q.prefix, Path: q.r.URL.Path, Query: v, Lang: q.language(v), Zone: v.Get("zone"),
@@ -101,7 +101,7 @@ func (q *request) context() page.Context {
 	if q.from != nil {
 		c.Now = q.from.now()
 	}
-	if q.from != nil && !q.asks {
+	if _, form := shown.(page.ConfirmPage); q.from != nil && !form { // a form in which somebody writes is not updated
 		c.Events = q.prefix + "/events?after=" + q.c.events.id(q.from.seq)
 	}
 	return c
