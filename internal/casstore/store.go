@@ -22,8 +22,6 @@
 //
 //	item/KEY            an item: a line of JSON, the data, the newest entries of its list
 //	older/KEY/OF/N      entries of the list that are older
-//	member/HOLDER       a member; part/HOLDER/DIGEST/N are parts of what it says
-//	set/DIGEST          a set
 //	message/N           a message for everybody, in one of a few places
 //	since               since when the medium remembers
 //
@@ -112,20 +110,17 @@ func (v *values) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// Publish implements [protocol.Publisher].
-func (s *Store) Publish(ctx context.Context, text []byte) error {
-	if err := protocol.CheckMessage(text); err != nil {
-		return err
-	}
-	ctx, cancel, err := s.values.within(ctx)
+// Publish implements [driver.Messenger].
+func (v *values) Publish(ctx context.Context, text []byte) error {
+	ctx, cancel, err := v.within(ctx)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	return s.values.failed(ctx, s.values.publish(ctx, message{Text: text}))
+	return v.failed(ctx, v.publish(ctx, message{Text: text}))
 }
 
-// Subscribe implements [protocol.Publisher].
-func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
-	return s.values.listen(ctx, &listener{message: receive, missed: func() {}})
+// Receive implements [driver.Messenger].
+func (v *values) Receive(ctx context.Context, receive func(message []byte)) error {
+	return v.listen(ctx, &listener{message: receive, missed: func() {}})
 }

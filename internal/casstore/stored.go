@@ -12,7 +12,7 @@ import (
 )
 
 // format is that of the values which this release writes.
-const format = 1
+const format = 2
 
 // stored is a [driver.Item] as a medium keeps it: a line of JSON, the data, and the texts of the
 // list. It is not changed after it was made.
@@ -39,6 +39,7 @@ type keptLease struct {
 	Token   int64
 	Holder  string
 	TTL     time.Duration
+	At      int64  // when it was granted or renewed last, in Unix microseconds
 	Nonce   uint64 // drawn again with each grant and renewal
 	Stopped bool   `json:",omitempty"`
 }
@@ -115,7 +116,7 @@ func (st *stored) item(seen []sight, now instant) *driver.Item {
 	}
 	for i, l := range st.Leases {
 		ends := now.fleet.Add(now.local.Until(seen[i].ends(l.TTL)))
-		it.Value.Leases = append(it.Value.Leases, driver.Lease{Token: l.Token, Holder: l.Holder, Ends: ends, Stopped: l.Stopped})
+		it.Value.Leases = append(it.Value.Leases, driver.Lease{Token: l.Token, Holder: l.Holder, Ends: ends, Renewed: time.UnixMicro(l.At).UTC(), Stopped: l.Stopped})
 	}
 	for _, e := range st.List {
 		it.List = append(it.List, e.entry())
@@ -137,9 +138,9 @@ func (st *stored) after(op driver.Op, it *driver.Item, now time.Time) *stored {
 	for _, l := range it.Value.Leases {
 		kept := keptLease{Token: l.Token, Holder: l.Holder, Stopped: l.Stopped}
 		if ttl, begins := begun[l.Token]; begins {
-			kept.TTL, kept.Nonce = ttl, rand.Uint64()>>11
+			kept.TTL, kept.At, kept.Nonce = ttl, now.UnixMicro(), rand.Uint64()>>11
 		} else if i := slices.IndexFunc(st.Leases, func(k keptLease) bool { return k.Token == l.Token }); i >= 0 {
-			kept.TTL, kept.Nonce = st.Leases[i].TTL, st.Leases[i].Nonce
+			kept.TTL, kept.At, kept.Nonce = st.Leases[i].TTL, st.Leases[i].At, st.Leases[i].Nonce
 		}
 		next.Leases = append(next.Leases, kept)
 	}

@@ -58,9 +58,6 @@ func (v *values) sweepPage(ctx context.Context) (removed int) {
 			removed++
 		}
 	}
-	if next == "" {
-		v.sweepMembers(ctx, at.fleet)
-	}
 	return removed
 }
 
@@ -84,17 +81,6 @@ func (v *values) sweepKey(ctx context.Context, key string, now time.Time) (remov
 			return err != nil || slices.Contains(st.Older.keys(owner), key)
 		}
 		return false, v.sweepOrphan(ctx, key, owner, now, used)
-	case partPrefix:
-		used = func(kept []byte) bool {
-			var m keptMember
-			return !readable(kept, &m) || strings.HasPrefix(key, partPrefix+owner+"/"+m.Digest+"/")
-		}
-		return false, v.sweepOrphan(ctx, key, memberPrefix+owner, now, used)
-	case setPrefix:
-		used = func(kept []byte) bool {
-			var set keptSet
-			return !readable(kept, &set) || set.lives(now)
-		}
 	case messagePrefix:
 		used = func(kept []byte) bool {
 			var m message

@@ -28,9 +28,6 @@ type values struct {
 const (
 	itemPrefix    = "item/"
 	olderPrefix   = "older/" // than what the item has of its list
-	memberPrefix  = "member/"
-	partPrefix    = "part/" // of what members say
-	setPrefix     = "set/"
 	messagePrefix = "message/"
 	sinceKey      = "since"
 )

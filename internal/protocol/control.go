@@ -175,7 +175,7 @@ const (
 )
 
 // MaxInfo is the greatest length of what a member says about itself, in bytes.
-const MaxInfo = 1 << 20
+const MaxInfo = 64 << 10
 
 // Member is one who takes part.
 type Member struct {

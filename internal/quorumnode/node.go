@@ -74,7 +74,11 @@ type State struct {
 // Fleet has the members and sets of one node. Heartbeats and sets are sent again and again, so the
 // nodes need not agree on them, and a node counts even if it has forgotten.
 type Fleet interface {
-	protocol.Membership
-	protocol.KnownMembers
-	protocol.Sets
+	SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
+	Members(ctx context.Context) ([]protocol.Member, error)
+	MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
+	FormerMembers(ctx context.Context) ([]protocol.Member, error)
+	PutSet(ctx context.Context, set []byte, life time.Duration) error
+	KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error)
+	GetSets(ctx context.Context, digests []string) ([][]byte, error)
 }

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,12 +69,11 @@ func (db *database) Subscribe(ctx context.Context, notify func(driver.Notificati
 	})
 }
 
-// Publish implements [protocol.Publisher].
-func (s *Store) Publish(ctx context.Context, message []byte) error {
-	if err := cmp.Or(protocol.CheckMessage(message), context.Cause(ctx)); err != nil {
+// Publish implements [driver.Messenger].
+func (db *database) Publish(ctx context.Context, message []byte) error {
+	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	db := s.db
 	return db.call(ctx, func(ctx context.Context) error {
 		err := db.notice(ctx, db.DB, "message", message)
 		if err == nil && db.Notify != "" {
@@ -88,12 +86,12 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 	})
 }
 
-// Subscribe implements [protocol.Publisher]. When the database was away, it goes on with what was
+// Receive implements [driver.Messenger]. When the database was away, it goes on with what was
 // published meanwhile.
-func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
+func (db *database) Receive(ctx context.Context, receive func(message []byte)) error {
 	var f follower
 	for {
-		err := s.db.follow(ctx, "message", &f, func() {}, func(message []byte) error { receive(message); return nil })
+		err := db.follow(ctx, "message", &f, func() {}, func(message []byte) error { receive(message); return nil })
 		if ctx.Err() != nil || errors.Is(err, protocol.ErrPermanent) {
 			return err
 		}

@@ -40,12 +40,22 @@ type Store interface {
 	Subscribe(ctx context.Context, notify func(Notification)) error
 }
 
+// Messenger is a [Store] that carries messages by itself. For another a [Session] sends them as
+// notifications of a change.
+type Messenger interface {
+	// Publish sends a message, of 1 to 64 KiB, to everybody who receives at the time, the sender
+	// included. It may get lost.
+	Publish(ctx context.Context, message []byte) error
+	// Receive calls receive with each message until ctx ends or the connection fails.
+	Receive(ctx context.Context, receive func(message []byte)) error
+}
+
 // Op is one operation on a key: whichever of the others is set, or a read of the value when none
 // is.
 //
 // A key is a name, or a word, a colon and a name. "lock:" begins that of a name's lock, "limit:"
-// that of its limit, "journal:" that of its journal. The keys "journal:", "audit:" and "progress:"
-// alone are those of the namespace itself. A name matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
+// that of its limit, "journal:" that of its journal. The keys "journal:", "audit:", "progress:" and
+// "member:" alone are those of the namespace itself. A name matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
 type Op struct {
 	Key    string
 	Change *Change
@@ -81,6 +91,9 @@ type Lease struct {
 	Token  int64
 	Holder string    // who may renew it
 	Ends   time.Time // by the store's clock
+	// Renewed is when it was granted or renewed last, by the store's clock. A store of which each
+	// process sees for itself that a lease has ended has it; the zero time is Ends less the TTL.
+	Renewed time.Time `json:",omitzero"`
 	// Stopped leases are not renewed any more: they are to end.
 	Stopped bool
 }
@@ -147,6 +160,7 @@ type Notification struct {
 	Name    string
 	Tick    int64    // or a code below 0, as in protocol.Watcher
 	Waiters []string // of a lock: requests that may be granted now; empty, but not nil, means any
+	Message []byte   `json:",omitempty"` // of [Session.Publish]
 }
 
 // Status is the kind of a [Result].

@@ -72,7 +72,7 @@ func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error
 // Watch implements [protocol.Watcher].
 func (s *Session) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	return s.medium().Subscribe(ctx, func(n Notification) {
-		if n.Waiters == nil {
+		if n.Waiters == nil && n.Message == nil {
 			wake(n.Name, n.Tick)
 		}
 	})

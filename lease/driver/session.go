@@ -28,9 +28,13 @@ type Session struct {
 	decoded decodings
 	queue   keyqueue.Queue // of the changes of a key
 	takings takings
+	members members
 	origin  atomic.Pointer[string] // begins the ids of changes
 	count   atomic.Uint64
 	took    atomic.Int64 // the last round trip, in ns
+
+	publishing sync.Mutex
+	published  Version // of the value that carries messages
 }
 
 // NewSession makes a session over a store, in which the namespace is the caller's. The namespace
@@ -57,14 +61,19 @@ func (s *Session) Memory() *Memory { return &s.memory }
 
 // nextID makes the id of a change.
 func (s *Session) nextID() string {
+	var short [32]byte
+	return string(strconv.AppendUint(append(short[:0], s.name()...), s.count.Add(1), 36))
+}
+
+// name returns what no other session is called.
+func (s *Session) name() string {
 	origin := s.origin.Load()
 	if origin == nil {
 		text := strconv.FormatUint(rand.Uint64(), 36) + "-"
 		s.origin.CompareAndSwap(nil, &text)
 		origin = s.origin.Load()
 	}
-	var short [32]byte
-	return string(strconv.AppendUint(append(short[:0], *origin...), s.count.Add(1), 36))
+	return *origin
 }
 
 // clock reckons the store's time from its last answer.

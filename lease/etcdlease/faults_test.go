@@ -314,7 +314,7 @@ func TestForeignValueIsNamedAndLeftAlone(t *testing.T) {
 	admin, err := clientv3.New(config)
 	require.NoError(t, err)
 	defer func() { _ = admin.Close() }()
-	for _, text := range []string{"something else", `{"f":2}`, `{"f":1,"Data":100}` + "\nshort"} {
+	for _, text := range []string{"something else", `{"f":99}`, `{"f":2,"Data":100}` + "\nshort"} {
 		_, err = admin.Put(t.Context(), name+"/fleet/item/job", text)
 		require.NoError(t, err)
 		_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job"}})

@@ -168,8 +168,6 @@ func formerMembersAreBounded(f *fixture) {
 	list := f.former()
 	f.equal("how many", len(list), protocol.MaxFormer)
 	f.equal("the newest", list[0].Holder, f.other(fmt.Sprint(protocol.MaxFormer+2)))
-	f.announce("lives", "on", long)
-	f.equal("members", f.members(), []string{"lives=on"})
 }
 
 func knownMembersSayNothingAgain(f *fixture) {

@@ -4,7 +4,6 @@ package memlease
 import (
 	"cmp"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -18,11 +17,6 @@ import (
 type Store struct {
 	driver.Session
 	namespace string // "" is protocol.DefaultNamespace
-
-	mu          sync.Mutex
-	members     map[string]member
-	sets        map[string]set // by digest
-	subscribers map[*subscriber]struct{}
 }
 
 // New makes a store whose fleet has a name: it is part of every tick's identity. It matches the
@@ -38,12 +32,7 @@ func New(namespace string) (*Store, error) {
 func (s *Store) Namespace() string { return cmp.Or(s.namespace, protocol.DefaultNamespace) }
 
 // Forget drops everything, as an emptied Redis would.
-func (s *Store) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.members, s.sets = nil, nil
-	s.Memory().Forget()
-}
+func (s *Store) Forget() { s.Memory().Forget() }
 
 // Step moves the store's clock by d against the process's, as somebody who sets the clock of a
 // Redis server's machine does.

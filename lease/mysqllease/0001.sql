@@ -33,18 +33,3 @@ CREATE TABLE IF NOT EXISTS solotick_notice (
 	kind      VARCHAR(16)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- change: a notification, in JSON; message: that of a member
 	body      LONGBLOB     NOT NULL
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC;
-CREATE TABLE IF NOT EXISTS solotick_member (
-	namespace VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-	holder    VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-	info      LONGBLOB     NOT NULL,
-	heartbeat BIGINT       NOT NULL, -- the last, in µs
-	ends      BIGINT       NOT NULL, -- its life, in µs
-	PRIMARY KEY (namespace, holder)
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC;
-CREATE TABLE IF NOT EXISTS solotick_set (
-	namespace VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-	digest    VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-	content   LONGBLOB     NOT NULL,
-	ends      BIGINT       NOT NULL, -- its life, in µs
-	PRIMARY KEY (namespace, digest)
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC;

@@ -176,7 +176,7 @@ func TestTablesOfOthersAreLeftAlone(t *testing.T) {
 		"another column": {"ALTER TABLE %.solotick_item ADD COLUMN mine INT", "undo the change"},
 		"type":           {"ALTER TABLE %.solotick_entry MODIFY COLUMN body VARCHAR(10) NOT NULL", "undo the change"},
 		"nullable":       {"ALTER TABLE %.solotick_item MODIFY COLUMN keep BIGINT NULL", "undo the change"},
-		"engine":         {"ALTER TABLE %.solotick_member ENGINE=MyISAM", "undo the change"},
+		"engine":         {"ALTER TABLE %.solotick_notice ENGINE=MyISAM", "undo the change"},
 		"collation":      {"ALTER TABLE %.solotick_item MODIFY COLUMN item_key VARCHAR(160) CHARACTER SET ascii COLLATE ascii_general_ci NOT NULL", "undo the change"},
 	} {
 		url := database(t)

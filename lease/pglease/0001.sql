@@ -33,18 +33,3 @@ CREATE TABLE IF NOT EXISTS solotick_notice (
 	kind      text   NOT NULL, -- change: a notification, in JSON; message: that of a member
 	body      bytea  NOT NULL
 );
-CREATE TABLE IF NOT EXISTS solotick_member (
-	namespace text   NOT NULL,
-	holder    text   COLLATE "C" NOT NULL,
-	info      bytea  NOT NULL,
-	heartbeat bigint NOT NULL, -- the last, in µs
-	ends      bigint NOT NULL, -- its life, in µs
-	PRIMARY KEY (namespace, holder)
-);
-CREATE TABLE IF NOT EXISTS solotick_set (
-	namespace text   NOT NULL,
-	digest    text   NOT NULL,
-	content   bytea  NOT NULL,
-	ends      bigint NOT NULL, -- its life, in µs
-	PRIMARY KEY (namespace, digest)
-);

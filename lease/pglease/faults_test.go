@@ -303,7 +303,7 @@ func TestUnusableTablesSayWhatToDo(t *testing.T) {
 		"a column less":      {"ALTER TABLE solotick_item DROP COLUMN last", "solotick_item last bigint is missing", "undo the change"},
 		"a column's type":    {"ALTER TABLE solotick_item ALTER COLUMN keep TYPE integer", "solotick_item keep integer is not expected", "undo the change"},
 		"a nullable column":  {"ALTER TABLE solotick_item ALTER COLUMN keep DROP NOT NULL", "solotick_item keep bigint NULL is not expected", "undo the change"},
-		"a table less":       {"DROP TABLE solotick_member", "solotick_member namespace text is missing", "undo the change"},
+		"a table less":       {"DROP TABLE solotick_notice", "solotick_notice seq bigint is missing", "undo the change"},
 		"another function":   {"UPDATE pg_proc SET prosrc = 'BEGIN END' WHERE proname LIKE 'solotick_do%' AND pronamespace = current_schema()::regnamespace", "function solotick_do_", "undo the change"},
 		"no schema any more": {"DO $$ BEGIN EXECUTE 'DROP SCHEMA ' || current_schema() || ' CASCADE'; END $$", "no schema", "create the schema"},
 	} {

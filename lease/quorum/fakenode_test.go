@@ -352,6 +352,11 @@ func (n *fakeNode) MembersBut(ctx context.Context, known map[string]string) ([]p
 	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.MembersBut(ctx, known) })
 }
 
+// FormerMembers implements quorum.Fleet.
+func (n *fakeNode) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.FormerMembers(ctx) })
+}
+
 // PutSet implements quorum.Fleet.
 func (n *fakeNode) PutSet(ctx context.Context, set []byte, life time.Duration) error {
 	_, err := reached(ctx, n, func(s *memlease.Store) (struct{}, error) {

@@ -57,9 +57,65 @@ func (s *Store) listMembers(ctx context.Context, what string, f func(quorumnode.
 	}
 	list := slices.Concat(lists...)
 	slices.SortFunc(list, func(a, b protocol.Member) int {
-		return cmp.Or(cmp.Compare(a.Holder, b.Holder), cmp.Compare(b.Remaining, a.Remaining))
+		return cmp.Or(cmp.Compare(a.Holder, b.Holder), cmp.Compare(b.Remaining, a.Remaining), b.LastHeartbeat.Compare(a.LastHeartbeat))
 	})
 	return slices.CompactFunc(list, func(a, b protocol.Member) bool { return a.Holder == b.Holder }), nil
+}
+
+// FormerMembers implements [protocol.Store]. Who lives on a majority of the nodes is not among them,
+// whatever a node says that has missed that.
+func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+	former, err := s.listMembers(ctx, "former members", quorumnode.Fleet.FormerMembers)
+	if err != nil {
+		return nil, err
+	}
+	living, err := s.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	former = slices.DeleteFunc(former, func(m protocol.Member) bool {
+		return slices.ContainsFunc(living, func(l protocol.Member) bool { return l.Holder == m.Holder })
+	})
+	slices.SortFunc(former, func(a, b protocol.Member) int {
+		return cmp.Or(b.LastHeartbeat.Compare(a.LastHeartbeat), cmp.Compare(a.Holder, b.Holder))
+	})
+	return former[:min(len(former), protocol.MaxFormer)], nil
+}
+
+// Heartbeat implements [protocol.Store]: it reads the members before it announces the caller, to see
+// who else uses its name.
+func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (p protocol.Pulse, err error) {
+	if err := h.Validate(); err != nil {
+		return p, err
+	}
+	if p.Now, p.Since, err = s.Time(ctx); err != nil {
+		return p, err
+	}
+	if p.Now.Before(h.NotBefore) || !h.NotAfter.IsZero() && p.Now.After(h.NotAfter) {
+		p.OutOfBounds = true
+		return p, nil
+	}
+	known := maps.Clone(h.Known)
+	delete(known, h.Holder)
+	list, err := s.MembersBut(ctx, known)
+	if err != nil {
+		return p, err
+	}
+	me, found := slices.BinarySearchFunc(list, h.Holder, func(m protocol.Member, holder string) int { return cmp.Compare(m.Holder, holder) })
+	if found && h.Before != "" && protocol.InfoDigest(list[me].Info) != h.Before {
+		p.Other = list[me].Info
+	}
+	if err = s.SendHeartbeat(ctx, h.Holder, h.Info, h.Life); err != nil {
+		return p, err
+	}
+	if !found {
+		list = slices.Insert(list, me, protocol.Member{Holder: h.Holder})
+	}
+	list[me].Info, list[me].Remaining, list[me].LastHeartbeat = bytes.Clone(h.Info), h.Life, p.Now
+	if p.Version = protocol.MembersVersion(list, h.Known); p.Version != h.Version {
+		p.Members = list
+	}
+	return p, nil
 }
 
 // PutSet implements [protocol.Sets].

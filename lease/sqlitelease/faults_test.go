@@ -194,8 +194,8 @@ func TestUnusableFilesSayWhatToDo(t *testing.T) {
 			says: "its tables have version 2, and this release knows 1", hint: "start the newer release"},
 		"a column more": {spoil: func(t *testing.T, path string) { sqlOn(t, path, "ALTER TABLE item ADD COLUMN note TEXT") },
 			says: "a table is not as this release made it: item", hint: "undo the change of the table"},
-		"a table less": {spoil: func(t *testing.T, path string) { sqlOn(t, path, "DROP TABLE member") },
-			says: "a table is not as this release made it: member", hint: "undo the change of the table"},
+		"a table less": {spoil: func(t *testing.T, path string) { sqlOn(t, path, "DROP TABLE entry") },
+			says: "a table is not as this release made it: entry", hint: "undo the change of the table"},
 		"a directory": {spoil: func(t *testing.T, path string) {
 			remove(t, path)
 			require.NoError(t, os.Mkdir(path, 0o700))

@@ -1,7 +1,6 @@
 package sqlitelease
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -149,16 +148,13 @@ func (v *values) noticesAfter(ctx context.Context, kind string, last int64) (lis
 	return found, first, end, nil
 }
 
-// Publish implements [protocol.Publisher].
-func (s *Store) Publish(ctx context.Context, message []byte) error {
-	if err := cmp.Or(protocol.CheckMessage(message), context.Cause(ctx)); err != nil {
-		return err
-	}
+// Publish implements [driver.Messenger].
+func (v *values) Publish(ctx context.Context, message []byte) error {
 	message = slices.Clone(message)
-	return s.values.writes.do(ctx, func(t *tx) error { return s.values.notice(t, nil, message) })
+	return v.writes.do(ctx, func(t *tx) error { return v.notice(t, nil, message) })
 }
 
-// Subscribe implements [protocol.Publisher].
-func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
-	return s.values.follow(ctx, "message", func() {}, func(message []byte) error { receive(message); return nil })
+// Receive implements [driver.Messenger].
+func (v *values) Receive(ctx context.Context, receive func(message []byte)) error {
+	return v.follow(ctx, "message", func() {}, func(message []byte) error { receive(message); return nil })
 }

@@ -35,20 +35,3 @@ CREATE TABLE notice (
 	change    TEXT,                -- a notification, in JSON
 	message   BLOB                 -- or a message of a member
 ) STRICT;
-
-CREATE TABLE member (
-	namespace TEXT    NOT NULL,
-	holder    TEXT    NOT NULL,
-	info      BLOB    NOT NULL,
-	heartbeat INTEGER NOT NULL, -- the last, in µs
-	ends      INTEGER NOT NULL, -- its life, in µs
-	PRIMARY KEY (namespace, holder)
-) STRICT;
-
-CREATE TABLE kept_set (
-	namespace TEXT    NOT NULL,
-	digest    TEXT    NOT NULL,
-	content   BLOB    NOT NULL,
-	ends      INTEGER NOT NULL, -- its life, in µs
-	PRIMARY KEY (namespace, digest)
-) STRICT;

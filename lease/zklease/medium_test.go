@@ -58,11 +58,11 @@ func TestRemovalOfAnotherKeyIsInNobodysWay(t *testing.T) {
 	t.Parallel()
 	first := open(t, shared.Addr(), "")
 	second := open(t, shared.Addr(), strings.TrimPrefix(first.Path(), "/solotick/"))
-	mine := put(t, first, "member/mine", "1", 0) // in the only bucket of members
-	other := put(t, second, "member/other", "1", 0)
-	put(t, second, "member/other", "", other)
-	mine = put(t, first, "member/mine", "2", mine)
-	require.Equal(t, casstore.Kept{Data: []byte("2"), Revision: mine}, get(t, second, "member/mine"))
+	mine := put(t, first, "message/mine", "1", 0) // in the only bucket of messages
+	other := put(t, second, "message/other", "1", 0)
+	put(t, second, "message/other", "", other)
+	mine = put(t, first, "message/mine", "2", mine)
+	require.Equal(t, casstore.Kept{Data: []byte("2"), Revision: mine}, get(t, second, "message/mine"))
 }
 
 func TestMissingBucketBeginsAnotherGeneration(t *testing.T) {
@@ -88,11 +88,11 @@ func TestMissingBucketBeginsAnotherGeneration(t *testing.T) {
 func TestKeysComeInPages(t *testing.T) {
 	t.Parallel()
 	s := open(t, shared.Addr(), "")
-	want := []string{"item/lock:a", "item/b.c_d-e", "item/audit:", "older/b/x1/3", "member/m", "since", "new/kind"}
+	want := []string{"item/lock:a", "item/b.c_d-e", "item/audit:", "older/b/x1/3", "message/m", "since", "new/kind"}
 	for _, key := range want {
 		put(t, s, key, "x", 0)
 	}
-	for prefix, want := range map[string][]string{"": want, "item/": want[:3], "item/lock:": want[:1], "member/": {"member/m"}, "sin": {"since"}, "new/": {"new/kind"}} {
+	for prefix, want := range map[string][]string{"": want, "item/": want[:3], "item/lock:": want[:1], "message/": {"message/m"}, "sin": {"since"}, "new/": {"new/kind"}} {
 		for _, count := range []int{1, 2, 100} {
 			var keys []string
 			for cursor := ""; ; {

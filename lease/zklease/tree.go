@@ -36,7 +36,7 @@ const format = 1
 
 // kinds are what keys begin with, and how many buckets there are of each. Who watches has the names
 // of a whole bucket listed when one comes to be. Other keys are kept together, under "".
-var kinds = map[string]uint32{"item": 16, "older": 16, "member": 1, "part": 1, "set": 1, "message": 1, "": 1}
+var kinds = map[string]uint32{"item": 16, "older": 16, "message": 1, "": 1}
 
 type head struct {
 	Solotick   int    `json:"solotick"` // the format

@@ -1,0 +1,416 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// memberPrefix and a holder are the key of a member, which has a lease for as long as the member
+// lives: a heartbeat that says nothing new renews it. Alone it is the key of the list of members.
+const memberPrefix = "member:"
+
+// member is the value of a member.
+type member struct {
+	Info []byte `json:"info,omitempty"`
+	Life int64  `json:"life"` // of its last heartbeat with news, in µs
+	Left int64  `json:"left,omitempty"`
+}
+
+// memberList is the value of the list. Who joins removes those that no one needs to know any more.
+type memberList struct {
+	Holders []string `json:"holders"` // sorted
+	version Version
+}
+
+// knownMember is a member as a session has seen it.
+type knownMember struct {
+	protocol.Member       // with its Info; Remaining is not set
+	life, left      int64 // as of member
+	version         Version
+	digest          string
+	ends            time.Time
+	token           int64 // of its lease; 0 for none
+}
+
+func (m *knownMember) lives(now time.Time) bool { return m.token != 0 && m.ends.After(now) }
+
+// members are those that a session has seen, by holder: it decodes a value again only when it has
+// changed.
+type members struct {
+	mu    sync.Mutex
+	list  memberList
+	known map[string]*knownMember
+}
+
+// SendHeartbeat implements [protocol.Store].
+func (s *Session) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	if err := protocol.CheckMember(holder, info); err != nil {
+		return err
+	}
+	_, err := s.announce(ctx, &protocol.Heartbeat{Holder: holder, Info: info, Life: life})
+	return err
+}
+
+// announce says that a member lives, or has left if it has no life, and returns what another process
+// has said meanwhile under its holder.
+func (s *Session) announce(ctx context.Context, h *protocol.Heartbeat) (other []byte, err error) {
+	key := memberPrefix + h.Holder
+	if err := s.queue.Take(ctx, key); err != nil {
+		return nil, failed("announce", h.Holder, err)
+	}
+	defer s.queue.Give(key)
+	digest := protocol.InfoDigest(h.Info)
+	m, list := s.members.get(h.Holder)
+	if m == nil || m.token == 0 || list.version == (Version{}) {
+		if m, list, err = s.readMember(ctx, h.Holder); err != nil {
+			return nil, failed("announce", h.Holder, err)
+		}
+	}
+	for try := 0; ; try++ {
+		s.pause(ctx, try)
+		if h.Before != "" && m.lives(s.clock.reckon()) && m.digest != h.Before && m.digest != digest {
+			other = m.Info
+		}
+		op, todo := s.announcement(h, m, digest)
+		if !todo {
+			return nil, nil
+		}
+		results, err := s.doAll(ctx, op)
+		if err == nil && results[0].Status == Done {
+			m.told(op, results[0])
+			if err = s.enlist(ctx, h.Holder, list); err == nil {
+				s.members.set(m)
+				return other, nil
+			}
+		}
+		if err == nil {
+			m, list, err = s.readMember(ctx, h.Holder)
+		}
+		if err != nil {
+			s.members.drop(h.Holder)
+			return nil, failed("announce", h.Holder, err)
+		}
+	}
+}
+
+// announcement returns the operation that makes of a member what its heartbeat says; none is needed
+// for one that has left and did not live.
+func (s *Session) announcement(h *protocol.Heartbeat, m *knownMember, digest string) (op Op, todo bool) {
+	op = Op{Key: memberPrefix + h.Holder}
+	same := m.token != 0 && m.digest == digest && time.Duration(m.life)*time.Microsecond == h.Life
+	if h.Life > 0 && same {
+		op.Renew = &Renewal{Token: m.token, Holder: h.Holder, TTL: h.Life}
+		return op, true
+	}
+	next := member{Info: h.Info, Life: h.Life.Microseconds()}
+	c := &Change{From: m.version, ID: s.nextID(), Keep: protocol.FormerFor + max(h.Life, 0), Essential: h.Life <= 0}
+	if h.Life > 0 {
+		c.Leases = []NewLease{{Holder: h.Holder, TTL: h.Life}}
+	} else {
+		now := s.clock.reckon()
+		if !m.lives(now) {
+			return op, false
+		}
+		next = member{Info: m.Info, Life: m.life, Left: now.UnixMicro()}
+	}
+	if m.token != 0 {
+		c.Drop = []int64{m.token}
+	}
+	c.Data, _ = json.Marshal(next) // strings and numbers: it cannot fail
+	op.Change = c
+	return op, true
+}
+
+// told takes in what the operation has made of the member.
+func (m *knownMember) told(op Op, res Result) {
+	if op.Renew != nil {
+		m.ends = res.Now.Add(op.Renew.TTL)
+		return
+	}
+	v := Value{Version: res.Version, Data: op.Change.Data}
+	if len(op.Change.Leases) > 0 {
+		l := op.Change.Leases[0]
+		v.Leases = []Lease{{Token: res.Version.Stamp, Holder: l.Holder, Ends: res.Now.Add(l.TTL)}}
+	}
+	_ = m.take(v) // it was encoded a moment ago
+}
+
+// take takes in the value of the member.
+func (m *knownMember) take(v Value) error {
+	if m.version != v.Version || v.Version == (Version{}) {
+		var kept member
+		if v.Version != (Version{}) {
+			if err := json.Unmarshal(v.Data, &kept); err != nil {
+				return fmt.Errorf("%w: %s%s: %w", ErrRecord, memberPrefix, m.Holder, err)
+			}
+		}
+		m.version, m.Info, m.life, m.left, m.digest = v.Version, kept.Info, kept.Life, kept.Left, protocol.InfoDigest(kept.Info)
+	}
+	m.token, m.ends = 0, time.Time{}
+	life := time.Duration(m.life) * time.Microsecond
+	for _, l := range v.Leases {
+		if l.Holder == m.Holder && l.Token > m.token {
+			if m.token, m.ends = l.Token, l.Ends; !l.Renewed.IsZero() {
+				m.ends = l.Renewed.Add(life)
+			}
+		}
+	}
+	if m.LastHeartbeat = m.ends.Add(-life); m.left != 0 {
+		m.LastHeartbeat = time.UnixMicro(m.left)
+	}
+	m.LastHeartbeat = m.LastHeartbeat.UTC().Truncate(time.Microsecond)
+	return nil
+}
+
+// ended returns when the member's life ended: with its lease, or when it left.
+func (m *knownMember) ended() time.Time {
+	if m.left != 0 {
+		return time.UnixMicro(m.left)
+	}
+	return m.ends
+}
+
+// enlist sees to it that the holder is on the list, and removes from it who ended long ago.
+func (s *Session) enlist(ctx context.Context, holder string, list memberList) error {
+	for try := 0; !slices.Contains(list.Holders, holder); try++ {
+		s.pause(ctx, try)
+		all, now, err := s.readMembers(ctx)
+		if err != nil {
+			return err
+		}
+		_, list = s.members.get(holder)
+		next := memberList{Holders: []string{holder}}
+		_, former := divide(all, now)
+		for _, m := range all {
+			if m.Holder != holder && (m.lives(now) || slices.Contains(former, m)) {
+				next.Holders = append(next.Holders, m.Holder)
+			}
+		}
+		slices.Sort(next.Holders)
+		data, err := json.Marshal(next)
+		if err != nil {
+			return err
+		}
+		results, err := s.doAll(ctx, Op{Key: memberPrefix, Change: &Change{From: list.version, ID: s.nextID(), Data: data}})
+		if err != nil {
+			return err
+		}
+		if results[0].Status == Done {
+			next.version = results[0].Version
+			list = next
+			s.members.setList(list)
+		}
+	}
+	return nil
+}
+
+// readMember reads a member, and the list.
+func (s *Session) readMember(ctx context.Context, holder string) (*knownMember, memberList, error) {
+	results, err := s.doAll(ctx, Op{Key: memberPrefix}, Op{Key: memberPrefix + holder})
+	if err != nil {
+		return nil, memberList{}, err
+	}
+	s.clock.set(results[0].Now)
+	list, err := readMemberList(results[0].Value)
+	m := &knownMember{Member: protocol.Member{Holder: holder}}
+	if err = cmp.Or(err, m.take(results[1].Value)); err != nil {
+		return nil, list, err
+	}
+	s.members.setList(list)
+	return m, list, nil
+}
+
+func readMemberList(v Value) (list memberList, err error) {
+	if v.Version != (Version{}) {
+		if err := json.Unmarshal(v.Data, &list); err != nil {
+			return list, fmt.Errorf("%w: %s: %w", ErrRecord, memberPrefix, err)
+		}
+	}
+	list.version = v.Version
+	return list, nil
+}
+
+// readMembers reads all that are on the list, as they are at one time of the store. It is one round
+// trip unless somebody has joined meanwhile.
+func (s *Session) readMembers(ctx context.Context) (all []*knownMember, now time.Time, err error) {
+	holders := s.members.holders()
+	for {
+		ops := []Op{{Key: memberPrefix}}
+		for _, holder := range holders {
+			ops = append(ops, Op{Key: memberPrefix + holder})
+		}
+		results, err := s.doAll(ctx, ops...)
+		if err != nil {
+			return nil, now, err
+		}
+		s.clock.set(results[0].Now)
+		list, err := readMemberList(results[0].Value)
+		if err != nil {
+			return nil, now, err
+		}
+		joined := slices.ContainsFunc(list.Holders, func(h string) bool { return !slices.Contains(holders, h) })
+		s.members.setList(list)
+		if joined {
+			holders = list.Holders
+			continue
+		}
+		now = results[0].Now
+		for i, holder := range holders {
+			m := s.members.copy(holder)
+			if err := m.take(results[i+1].Value); err != nil {
+				return nil, now, err
+			}
+			now = later(now, results[i+1].Now)
+			if slices.Contains(list.Holders, holder) {
+				s.members.set(m)
+				all = append(all, m)
+			}
+		}
+		return all, now, nil
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// divide returns those that live, sorted by holder, and those that did, the newest first.
+func divide(all []*knownMember, now time.Time) (living, former []*knownMember) {
+	for _, m := range all {
+		switch {
+		case m.lives(now):
+			living = append(living, m)
+		case m.version != (Version{}) && m.ended().After(now.Add(-protocol.FormerFor)):
+			former = append(former, m)
+		}
+	}
+	slices.SortFunc(living, func(a, b *knownMember) int { return cmp.Compare(a.Holder, b.Holder) })
+	slices.SortFunc(former, func(a, b *knownMember) int {
+		return cmp.Or(b.LastHeartbeat.Compare(a.LastHeartbeat), cmp.Compare(a.Holder, b.Holder))
+	})
+	return living, former[:min(len(former), protocol.MaxFormer)]
+}
+
+// Members implements [protocol.Store].
+func (s *Session) Members(ctx context.Context) ([]protocol.Member, error) {
+	return s.MembersBut(ctx, nil)
+}
+
+// MembersBut implements [protocol.Store].
+func (s *Session) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+	list, _, err := s.membersBut(ctx, known)
+	return list, err
+}
+
+func (s *Session) membersBut(ctx context.Context, known map[string]string) (list []protocol.Member, version string, err error) {
+	all, now, err := s.readMembers(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("members: %w", err)
+	}
+	living, _ := divide(all, now)
+	for _, m := range living {
+		next := m.Member
+		next.Remaining = m.ends.Sub(now)
+		if next.Known = known[m.Holder] == m.digest; next.Known {
+			next.Info = nil
+		}
+		list = append(list, next)
+	}
+	return list, protocol.MembersVersion(list, known), nil
+}
+
+// FormerMembers implements [protocol.Store].
+func (s *Session) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+	all, now, err := s.readMembers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("former members: %w", err)
+	}
+	_, former := divide(all, now)
+	var list []protocol.Member
+	for _, m := range former {
+		list = append(list, m.Member)
+	}
+	return list, nil
+}
+
+// Heartbeat implements [protocol.Store].
+func (s *Session) Heartbeat(ctx context.Context, h protocol.Heartbeat) (p protocol.Pulse, err error) {
+	if err := h.Validate(); err != nil {
+		return p, err
+	}
+	if p.Now, p.Since, err = s.Time(ctx); err != nil {
+		return p, fmt.Errorf("heartbeat of %s: %w", h.Holder, err)
+	}
+	if p.Now.Before(h.NotBefore) || !h.NotAfter.IsZero() && p.Now.After(h.NotAfter) {
+		p.OutOfBounds = true
+		return p, nil
+	}
+	if p.Other, err = s.announce(ctx, &h); err != nil {
+		return p, err
+	}
+	p.Members, p.Version, err = s.membersBut(ctx, h.Known)
+	if p.Version == h.Version {
+		p.Members = nil
+	}
+	return p, err
+}
+
+// get returns a copy of what is known of a holder, nil for nothing, and the list.
+func (m *members) get(holder string) (*knownMember, memberList) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.known[holder]; known != nil {
+		c := *known
+		return &c, m.list
+	}
+	return nil, m.list
+}
+
+// copy returns what is known of a holder, in which the next value may be taken in.
+func (m *members) copy(holder string) *knownMember {
+	if known, _ := m.get(holder); known != nil {
+		return known
+	}
+	return &knownMember{Member: protocol.Member{Holder: holder}}
+}
+
+func (m *members) set(known *knownMember) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = make(map[string]*knownMember)
+	}
+	m.known[known.Holder] = known
+}
+
+func (m *members) drop(holder string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.known, holder)
+}
+
+// setList notes the list, and forgets those that are not on it.
+func (m *members) setList(list memberList) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = list
+	maps.DeleteFunc(m.known, func(holder string, _ *knownMember) bool { return !slices.Contains(list.Holders, holder) })
+}
+
+// holders returns those that were on the list when it was read last.
+func (m *members) holders() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.list.Holders
+}
