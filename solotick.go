@@ -33,7 +33,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
@@ -232,17 +231,13 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // warnOfSettings logs, once the store answers, which settings of its server endanger the fleet.
 func (s *Scheduler) warnOfSettings(inner *scheduler.Scheduler) {
-	store, ok := s.store.(protocol.Examiner)
-	if !ok {
-		return
-	}
 	go func() {
 		if inner.WaitReady(context.Background()) != nil {
 			return // it stops
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		for _, w := range store.Examine(ctx) {
+		for _, w := range s.store.Warnings(ctx) {
 			s.logger.Warn("the store is not as it should be", slog.String("check", w.Check), slog.String("finding", w.Text), slog.String("change", w.Change))
 		}
 	}()

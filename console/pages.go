@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"net/http"
 	"net/url"
@@ -139,7 +138,7 @@ func (q *request) withLocks() (*view.Snapshot, error) {
 		err = q.away()
 	}
 	with := *q.from.Snapshot
-	with.Locks, with.LocksMore, with.NoLocks = list.locks, list.more, list.unsupported
+	with.Locks, with.LocksMore = list.locks, list.more
 	return &with, err
 }
 
@@ -277,28 +276,16 @@ func (q *request) histories(names []string) (map[string]fleet.JobHistory, error)
 }
 
 func (c *Console) readNotified(ctx context.Context) (*notified.Head, error) {
-	k, ok := c.store.(protocol.ProgressKeeper)
-	if !ok {
-		return nil, nil //nolint:nilnil // the store keeps nothing of notifications: a page has no such part
-	}
-	head, _, err := notified.ReadHead(ctx, k)
+	head, _, err := notified.ReadHead(ctx, c.store)
 	return &head, err
 }
 
 func (c *Console) readProgress(ctx context.Context, job string) (notified.Job, error) {
-	k, ok := c.store.(protocol.ProgressKeeper)
-	if !ok {
-		return notified.Job{}, nil
-	}
-	return notified.ReadJob(ctx, k, job)
+	return notified.ReadJob(ctx, c.store, job)
 }
 
 func (c *Console) readFacts(ctx context.Context) ([]fleet.Fact, error) {
-	list, err := c.fleet.FleetFacts(ctx)
-	if errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return list, err
+	return c.fleet.FleetFacts(ctx)
 }
 
 func sortedByName(locks map[string]protocol.Lock) []protocol.Lock {

@@ -76,8 +76,6 @@ func problemOf(err error) *problem {
 		return unavailable(err.Error(), err)
 	case errors.Is(err, fleet.ErrCursor):
 		return badRequest(fault{Field: "after", Rule: "must be a cursor that a page of this list gave"})
-	case errors.Is(err, errors.ErrUnsupported):
-		return newProblem(http.StatusNotImplemented, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("the store did not answer in time", err)
 	case errors.Is(err, errClosed):

@@ -103,19 +103,14 @@ const (
 
 // lockList is the result of a read of the locks.
 type lockList struct {
-	locks       []protocol.Lock
-	more        bool
-	unsupported bool
+	locks []protocol.Lock
+	more  bool
 }
 
 func (c *Console) readLocks(ctx context.Context) (lockList, error) {
-	locker, ok := c.store.(protocol.Locker)
-	if !ok {
-		return lockList{unsupported: true}, nil
-	}
 	found := map[string]protocol.Lock{} // one may be listed twice
 	for cursor := ""; ; {
-		page, next, err := locker.Locks(ctx, "", cursor, locksAtOnce)
+		page, next, err := c.store.Locks(ctx, "", cursor, locksAtOnce)
 		if err != nil {
 			return lockList{}, err
 		}

@@ -27,10 +27,6 @@ type watching struct {
 
 // goOn begins to watch the store, or goes on for another [watchIdle].
 func (w *watching) goOn(c *Console) {
-	store, ok := c.store.(protocol.Watcher)
-	if !ok {
-		return
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stop != nil {
@@ -38,7 +34,7 @@ func (w *watching) goOn(c *Console) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.background.ctx)
-	if !c.background.do(func(context.Context) { watch(ctx, store, c.monitor.Changed) }) {
+	if !c.background.do(func(context.Context) { watch(ctx, c.store, c.monitor.Changed) }) {
 		cancel()
 		return
 	}
@@ -53,7 +49,7 @@ func (w *watching) end() {
 }
 
 // watch calls changed with the names of jobs until ctx ends.
-func watch(ctx context.Context, store protocol.Watcher, changed func(job string)) {
+func watch(ctx context.Context, store protocol.Store, changed func(job string)) {
 	for ctx.Err() == nil {
 		_ = store.Watch(ctx, func(name string, _ int64) { // an error shows in the readings, if it matters
 			if name != "" {

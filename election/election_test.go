@@ -323,19 +323,6 @@ func TestLeadReturnsWhatEndedIt(t *testing.T) {
 	})
 }
 
-func TestStoreWithoutLocksElectsNobody(t *testing.T) {
-	locks := lock.New(struct{ lease.Store }{new(memlease.Store)})
-	defer locks.Close()
-	e := election.New(locks, "primary")
-	_, err := e.Campaign(t.Context())
-	require.ErrorIs(t, err, lock.ErrUnsupported)
-	_, err = e.Leader(t.Context())
-	require.ErrorIs(t, err, lock.ErrUnsupported)
-	for _, err := range e.Observe(t.Context()) {
-		require.ErrorIs(t, err, lock.ErrUnsupported)
-	}
-}
-
 // refusing is a store that fails for good.
 type refusing struct{ *memlease.Store }
 

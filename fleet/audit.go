@@ -22,14 +22,9 @@ var ErrCursor = protocol.ErrCursor
 
 // Audit returns n acts of people, newest first: n from 1 to 1000. It has acts from every interface,
 // also about jobs and locks that are not there any more. The cursor is empty at first, and then the
-// Next of the page before; acts that come meanwhile do not move older ones to other pages. It
-// matches [errors.ErrUnsupported] where the store keeps no audit log.
+// Next of the page before; acts that come meanwhile do not move older ones to other pages.
 func (f *Fleet) Audit(ctx context.Context, cursor string, n int) (AuditLog, error) {
-	log, err := ability[protocol.AuditLog](f.store, "keep an audit log", "protocol.AuditLog")
-	if err != nil {
-		return AuditLog{}, err
-	}
-	page, err := log.Audit(ctx, cursor, n)
+	page, err := f.store.Audit(ctx, cursor, n)
 	if err != nil {
 		return AuditLog{}, err
 	}
@@ -40,11 +35,7 @@ func (f *Fleet) Audit(ctx context.Context, cursor string, n int) (AuditLog, erro
 // It is from 128 KiB to 64 MiB, and 4 MiB unless it was set. An act takes 200 to 300 bytes, and its
 // reason. When the budget gets smaller the oldest acts are removed at once.
 func (f *Fleet) SetAuditBudget(ctx context.Context, bytes int) error {
-	log, err := ability[protocol.AuditLog](f.store, "keep an audit log", "protocol.AuditLog")
-	if err != nil {
-		return err
-	}
-	return log.SetAuditBudget(ctx, bytes)
+	return f.store.SetAuditBudget(ctx, bytes)
 }
 
 // auditRequest identifies an act among those of all jobs.

@@ -39,7 +39,7 @@ func TestAuditHasEveryActNewestFirst(t *testing.T) {
 		require.NoError(w, err)
 		_, err = w.fleet.Cancel(ctx, "report", triggered.Tick, fleet.Act{By: "bob", Reason: "seen"})
 		require.NoError(w, err)
-		locks := protocol.Locker(w.store)
+		locks := w.store
 		a, err := locks.ClaimLock(ctx, protocol.LockClaim{Name: "door", Holder: "r1", Request: "q", TTL: time.Hour, Permits: 1, Limit: 1})
 		require.NoError(w, err)
 		held, err := w.fleet.ForceRelease(ctx, "door", a.Token, fleet.Act{By: "ann", Reason: "r1 hangs"})

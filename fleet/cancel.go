@@ -42,17 +42,14 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act)
 	if tick.IsZero() {
 		return Cancelled{}, fmt.Errorf("job %q: %w", job, ErrNotCancellable)
 	}
-	c, err := ability[protocol.Canceller](f.store, "cancel a run", "protocol.Canceller")
-	if err != nil {
-		return Cancelled{}, err
-	}
 	request := protocol.Cancel{Name: job, Tick: tick.UnixMilli(), By: act.By}
 	if err := errors.Join(act.check(), request.Validate()); err != nil {
 		return Cancelled{}, err
 	}
 	var a protocol.Cancelled
+	var err error
 	for try := 1; ; try++ {
-		a, err = c.Cancel(ctx, request)
+		a, err = f.store.Cancel(ctx, request)
 		if err == nil || errors.Is(err, protocol.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
 			break
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/heartbeat"
-	"github.com/solotick/solotick/internal/protocol"
 )
 
 // ErrClock is matched by the error of a command that was refused because the store's clock cannot
@@ -45,15 +44,13 @@ func (f *Fleet) until(ctx context.Context) (time.Time, error) {
 	if ahead.Abs() <= clockLimit+took/2 {
 		return now.Add(clockLimit), nil
 	}
-	if r, ok := f.store.(protocol.Membership); ok {
-		members, err := r.Members(ctx)
-		if err != nil {
-			return time.Time{}, err
-		}
-		for _, m := range heartbeats(members) {
-			if m.Clock == heartbeat.ClockTrusted && now.Sub(m.LastHeartbeat) <= m.Life && m.LastHeartbeat.Sub(now) <= clockLimit {
-				return now.Add(clockLimit), nil
-			}
+	members, err := f.store.Members(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, m := range heartbeats(members) {
+		if m.Clock == heartbeat.ClockTrusted && now.Sub(m.LastHeartbeat) <= m.Life && m.LastHeartbeat.Sub(now) <= clockLimit {
+			return now.Add(clockLimit), nil
 		}
 	}
 	return time.Time{}, &clockError{Ahead: ahead}

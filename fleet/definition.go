@@ -2,22 +2,16 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 )
 
 // definitions returns the fields of each revision of a job that is kept; none where the store keeps
 // no journals.
 func (f *Fleet) definitions(ctx context.Context, job string) (map[string]map[string]string, error) {
-	j, err := ability[protocol.Journal](f.store, "keep definitions", "protocol.Journal")
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, nil
-	}
-	notes, err := j.Notes(ctx, wire.DefinitionsOf(job), 0)
+	notes, err := f.store.Notes(ctx, wire.DefinitionsOf(job), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,7 +76,7 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	if job == nil && !d.Known && len(d.Replicas) == 0 {
 		return Description{}, fmt.Errorf("job %q: %w", name, protocol.ErrUnknown)
 	}
-	if d.Facts, err = f.Facts(ctx, name); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if d.Facts, err = f.Facts(ctx, name); err != nil {
 		return Description{}, err
 	}
 	known, err := f.definitions(ctx, name)

@@ -171,11 +171,7 @@ func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return 
 func (f *Fleet) FleetFacts(ctx context.Context) ([]Fact, error) { return f.facts(ctx, "") }
 
 func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {
-	j, err := ability[protocol.Journal](f.store, "keep a journal", "protocol.Journal")
-	if err != nil {
-		return nil, err
-	}
-	notes, err := j.Notes(ctx, name, 0)
+	notes, err := f.store.Notes(ctx, name, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -206,16 +202,13 @@ const repeatedWithin = 10 * time.Minute
 func (f *Fleet) note(ctx context.Context, job string, fact Fact) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	j, journals := f.store.(protocol.Journal)
-	if journals && fact.Kind != wire.FactReleased {
-		twice(func() error { return j.Append(ctx, job, fact.Request(), fact.Encode()) })
+	if fact.Kind != wire.FactReleased {
+		twice(func() error { return f.store.Append(ctx, job, fact.Request(), fact.Encode()) })
 	}
 	if fact.Job == "" {
 		fact.Job = job
 	}
-	if log, audits := f.store.(protocol.AuditLog); audits {
-		twice(func() error { return log.AppendAudit(ctx, fact.auditRequest(), fact.Encode()) })
-	}
+	twice(func() error { return f.store.AppendAudit(ctx, fact.auditRequest(), fact.Encode()) })
 }
 
 // twice tries the same request again, should the first reply have been lost.

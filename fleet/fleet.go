@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,16 +26,12 @@ type Fleet struct {
 
 // New makes a Fleet on the store that the replicas use. The namespace is that of
 // the store.
-//
-// Not every store can do everything. A method whose ability store lacks returns an error that
-// matches [errors.ErrUnsupported]. It names the ability: a [protocol.Inspector],
-// [protocol.Controller] or [protocol.Membership].
 func New(store lease.Store) (*Fleet, error) {
 	f := &Fleet{store: store, age: wire.DefaultAge}
 	if protocol.IsNil(store) {
 		return nil, errors.New("fleet: store: nil, must be a store")
 	}
-	f.namespace, f.sets = protocol.NamespaceOf(store), heartbeat.NewJobSets(store)
+	f.namespace, f.sets = store.Namespace(), heartbeat.NewJobSets(store)
 	return f, nil
 }
 
@@ -74,10 +69,6 @@ func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	if err := act.check(); err != nil {
 		return Pause{}, err
 	}
-	c, err := ability[protocol.Controller](f.store, "pause a job", "protocol.Controller")
-	if err != nil {
-		return Pause{}, err
-	}
 	until, err := f.until(ctx)
 	if err != nil {
 		return Pause{}, err
@@ -85,7 +76,7 @@ func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	before := until.Add(-clockLimit)
 	var p protocol.Pause
 	err = f.whenKnown(ctx, job, func() (err error) {
-		p, err = c.Pause(ctx, job, protocol.Pause{By: act.By, Reason: act.Reason, Until: until})
+		p, err = f.store.Pause(ctx, job, protocol.Pause{By: act.By, Reason: act.Reason, Until: until})
 		return err
 	})
 	if err != nil {
@@ -106,15 +97,11 @@ func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*Pause, error)
 	if err := act.check(); err != nil {
 		return nil, err
 	}
-	c, err := ability[protocol.Controller](f.store, "resume a job", "protocol.Controller")
-	if err != nil {
-		return nil, err
-	}
 	until, err := f.until(ctx)
 	if err != nil {
 		return nil, err
 	}
-	was, err := c.Resume(ctx, job, protocol.Resume{By: act.By, Until: until})
+	was, err := f.store.Resume(ctx, job, protocol.Resume{By: act.By, Until: until})
 	if err != nil {
 		return nil, named(job, err)
 	}
@@ -169,11 +156,7 @@ func (f *Fleet) noteLostResume(ctx context.Context, job string, act Act, now tim
 // understands, only the id is known. Where the store does not have the set of jobs that one names,
 // its Jobs are nil for now: see [Replica].
 func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
-	r, err := ability[protocol.Membership](f.store, "list its members", "protocol.Membership")
-	if err != nil {
-		return nil, err
-	}
-	members, err := r.Members(ctx)
+	members, err := f.store.Members(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -194,14 +177,9 @@ func (f *Fleet) Serving(ctx context.Context, job string) (serving []Replica, uns
 }
 
 // FormerReplicas returns the replicas that stopped or died within the last 24 h, the newest
-// heartbeat first, at most 64 of them. The error matches [errors.ErrUnsupported] where the store
-// does not keep them.
+// heartbeat first, at most 64 of them.
 func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
-	h, err := ability[protocol.MemberHistory](f.store, "list former members", "protocol.MemberHistory")
-	if err != nil {
-		return nil, err
-	}
-	members, err := h.FormerMembers(ctx)
+	members, err := f.store.FormerMembers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -238,24 +216,12 @@ func replicas(list []heartbeat.Replica) []Replica {
 
 // inspect returns the record of a job.
 func (f *Fleet) inspect(ctx context.Context, job string) (protocol.Record, error) {
-	i, err := ability[protocol.Inspector](f.store, "show a job's record", "protocol.Inspector")
-	if err != nil {
-		return protocol.Record{}, err
-	}
-	return i.Inspect(ctx, job)
+	return f.store.Inspect(ctx, job)
 }
 
 // tickID returns the id of a tick, as jobs.Run.TickID does.
 func (f *Fleet) tickID(job string, tick time.Time) string {
 	return jobs.Run{Namespace: f.namespace, Job: job, Tick: tick}.TickID()
-}
-
-func ability[T any](store lease.Store, what, name string) (T, error) {
-	able, ok := store.(T)
-	if !ok {
-		return able, fmt.Errorf("fleet: this store cannot %s: a %T is no %s: %w", what, store, name, errors.ErrUnsupported)
-	}
-	return able, nil
 }
 
 // request returns an id that no other request has.

@@ -3,7 +3,6 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -303,38 +302,6 @@ func TestStatusShowsTicksThatNobodyDecidesAbout(t *testing.T) {
 		w.claim("report", begin.Add(time.Minute).UnixMilli(), "r1")
 		require.Zero(w, overdue(), "what waits for its turn is not")
 	})
-}
-
-// bare is a store that can do no more than it has to.
-type bare struct{ protocol.Store }
-
-func TestStoreWithoutAnAbilityIsNamedWithIt(t *testing.T) {
-	store := new(memlease.Store)
-	f, err := fleet.New(bare{store})
-	require.NoError(t, err)
-	ctx := t.Context()
-	for missing, call := range map[string]func() error{
-		"protocol.Controller": func() error { _, err := f.Pause(ctx, "a", fleet.Act{By: "b"}); return err },
-		"protocol.Inspector":  func() error { _, err := f.History(ctx, "a", 0); return err },
-		"protocol.Membership": func() error { _, err := f.Replicas(ctx); return err },
-	} {
-		err := call()
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-		require.ErrorContains(t, err, "a fleet_test.bare is no "+missing)
-	}
-	_, err = f.Resume(ctx, "a", fleet.Act{By: "b"})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = f.Trigger(ctx, "a", fleet.TriggerOptions{By: "b"})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = f.Await(ctx, "a", time.Now())
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = f.Why(ctx, "a", nil, time.Time{})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = f.Status(ctx, nil)
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-
-	_, err = fleet.New(nil)
-	require.ErrorContains(t, err, "store: nil")
 }
 
 func TestAResumeAloneIsNoTick(t *testing.T) {

@@ -75,7 +75,7 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 		return r, Forgotten{}, fmt.Errorf("job %q: %w", job, protocol.ErrUnknown)
 	}
 	replicas, err := f.Replicas(ctx)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err != nil {
 		return r, Forgotten{}, err
 	}
 	used := &inUseError{Job: job}
@@ -102,10 +102,6 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 // [ErrUnknown] when there is no record. It matches [ErrClock] when the store's clock cannot be
 // trusted, or is behind the job's last token.
 func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, error) {
-	remover, err := ability[protocol.Remover](f.store, "remove a record", "protocol.Remover")
-	if err != nil {
-		return Forgotten{}, err
-	}
 	if err := act.check(); err != nil {
 		return Forgotten{}, err
 	}
@@ -117,7 +113,7 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	if err != nil {
 		return Forgotten{}, err
 	}
-	a, tries, err := f.remove(ctx, remover, protocol.Remove{Name: job, Watermark: r.Watermark, Token: r.Token, Until: until})
+	a, tries, err := f.remove(ctx, protocol.Remove{Name: job, Watermark: r.Watermark, Token: r.Token, Until: until})
 	switch {
 	case err != nil:
 		return Forgotten{}, err
@@ -133,7 +129,7 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	}
 	// The definitions are a journal of their own, which has no record beside it. Without them
 	// nothing goes wrong.
-	_, _, _ = f.remove(ctx, remover, protocol.Remove{Name: wire.DefinitionsOf(job)})
+	_, _, _ = f.remove(ctx, protocol.Remove{Name: wire.DefinitionsOf(job)})
 	fact := act.fact(wire.FactForgotten)
 	fact.Job, fact.Token, fact.To = job, r.Token, forgotten.Watermark
 	f.note(ctx, "", fact)
@@ -143,9 +139,9 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 
 // remove asks a few times when the outcome is unknown. An earlier try may have removed the record
 // that a later one does not find.
-func (f *Fleet) remove(ctx context.Context, remover protocol.Remover, q protocol.Remove) (a protocol.Removed, tries int, err error) {
+func (f *Fleet) remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, tries int, err error) {
 	for tries = 1; ; tries++ {
-		a, err = remover.Remove(ctx, q)
+		a, err = f.store.Remove(ctx, q)
 		if err == nil || errors.Is(err, protocol.ErrOutOfBounds) || ctx.Err() != nil || tries == triggerTries {
 			return a, tries, err
 		}

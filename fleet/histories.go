@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/solotick/solotick/internal/wire"
@@ -32,7 +31,7 @@ func (f *Fleet) Histories(ctx context.Context, names []string) (map[string]JobHi
 			return err
 		}
 		h := &list[i]
-		if h.Facts, err = f.Facts(ctx, names[i]); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		if h.Facts, err = f.Facts(ctx, names[i]); err != nil {
 			return err
 		}
 		h.Entries, h.Watermark, h.Revised = f.history(r, h.Facts, now), wire.FromMilli(r.Watermark), r.Revised

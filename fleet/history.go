@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -104,7 +103,7 @@ func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error)
 		return nil, err
 	}
 	facts, err := f.Facts(ctx, job)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err != nil {
 		return nil, err
 	}
 	list, err := f.marked(ctx, r, f.history(r, facts, now), now)
@@ -123,7 +122,7 @@ func (f *Fleet) marked(ctx context.Context, r protocol.Record, list []Entry, now
 		return list, nil
 	}
 	replicas, err := f.Replicas(ctx)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err != nil {
 		return nil, err
 	}
 	return failingOf(replicas).mark(list, now), nil

@@ -4,23 +4,17 @@ import (
 	"context"
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 )
 
 // ForceRelease takes the grant of a lock with this token away from its holder, and reports whether
 // it was held. The holder works on until its next renewal, which is refused: its later writes have
-// to be refused by its token. The error matches [errors.ErrUnsupported] where the store has no
-// locks.
+// to be refused by its token.
 func (f *Fleet) ForceRelease(ctx context.Context, lock string, token int64, act Act) (held bool, err error) {
 	if err := act.check(); err != nil {
 		return false, err
 	}
-	locks, err := ability[protocol.Locker](f.store, "keep locks", "protocol.Locker")
-	if err != nil {
-		return false, err
-	}
-	l, err := locks.Lock(ctx, lock)
+	l, err := f.store.Lock(ctx, lock)
 	if err != nil {
 		return false, err
 	}
@@ -31,9 +25,9 @@ func (f *Fleet) ForceRelease(ctx context.Context, lock string, token int64, act 
 			fact.Replica, fact.From = h.Holder, h.Since.Truncate(time.Millisecond)
 		}
 	}
-	held, err = locks.ForceRelease(ctx, lock, token)
+	held, err = f.store.ForceRelease(ctx, lock, token)
 	if err != nil && ctx.Err() == nil { // perhaps only the reply was lost
-		held, err = locks.ForceRelease(ctx, lock, token)
+		held, err = f.store.ForceRelease(ctx, lock, token)
 		held = err == nil && (held || fact.Replica != "")
 	}
 	if held {

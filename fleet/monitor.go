@@ -137,14 +137,12 @@ func (m *Monitor) withLeftOver(ctx context.Context, all []asked, allowance int) 
 	for _, a := range all {
 		known[a.name] = true
 	}
-	if index, ok := m.fleet.store.(protocol.Summarizer); ok {
-		if err := m.walk.on(ctx, index, known, allowance); err != nil {
-			return nil, err
-		}
-		for name := range m.kept { // a job that was removed a moment ago
-			if !known[name] && m.walk.found[name] == 0 {
-				m.walk.found[name] = m.walk.round + 1
-			}
+	if err := m.walk.on(ctx, m.fleet.store, known, allowance); err != nil {
+		return nil, err
+	}
+	for name := range m.kept { // a job that was removed a moment ago
+		if !known[name] && m.walk.found[name] == 0 {
+			m.walk.found[name] = m.walk.round + 1
 		}
 	}
 	maps.DeleteFunc(m.kept, func(name string, _ *keptJob) bool { return !known[name] && m.walk.found[name] == 0 })
@@ -160,7 +158,7 @@ func (m *Monitor) withLeftOver(ctx context.Context, all []asked, allowance int) 
 
 // on lists about so many more names, to the end of a round at most. A name that was not listed in
 // a whole round is found no more.
-func (w *walk) on(ctx context.Context, index protocol.Summarizer, known map[string]bool, allowance int) error {
+func (w *walk) on(ctx context.Context, index protocol.Store, known map[string]bool, allowance int) error {
 	for allowance > 0 {
 		names, next, err := index.Names(ctx, w.cursor, min(allowance, namesAtOnce))
 		if err != nil {

@@ -33,10 +33,6 @@ type Repaired struct {
 // It returns [ErrUnknown] for a job that no replica has ever contended for, and an error that
 // matches [ErrClock] when the store's clock cannot be trusted.
 func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, error) {
-	c, err := ability[protocol.Repairer](f.store, "repair a job", "protocol.Repairer")
-	if err != nil {
-		return Repaired{}, err
-	}
 	if err := act.check(); err != nil {
 		return Repaired{}, err
 	}
@@ -51,7 +47,7 @@ func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, erro
 	var a protocol.Repaired
 	tries := 1
 	for ; ; tries++ {
-		a, err = c.Repair(ctx, protocol.Repair{Name: job, Until: until})
+		a, err = f.store.Repair(ctx, protocol.Repair{Name: job, Until: until})
 		if err == nil || errors.Is(err, protocol.ErrUnknown) || errors.Is(err, protocol.ErrOutOfBounds) || ctx.Err() != nil || tries == triggerTries {
 			break
 		}

@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -204,9 +203,6 @@ func (s *JobStatus) recorded(r protocol.Record, now time.Time) {
 // taken since. When none lives, it keeps the one that lived last.
 func (f *Fleet) silent(ctx context.Context, live []Replica) ([]Replica, error) {
 	former, err := f.FormerReplicas(ctx)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, nil
-	}
 	last := ""
 	if len(live) == 0 && len(former) > 0 {
 		last = former[0].Instance

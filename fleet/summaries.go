@@ -21,8 +21,7 @@ const namesAtOnce = 1000
 // withLeftOver adds the jobs that only the store knows, sorted by name: those with a watermark.
 // Other records are of leases that no job has. named says that only certain names are wanted.
 func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]asked, error) {
-	index, ok := f.store.(protocol.Summarizer)
-	if !ok || named {
+	if named {
 		return all, nil
 	}
 	known := make(map[string]bool, len(all))
@@ -31,7 +30,7 @@ func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]as
 	}
 	var unknown []string
 	for cursor := ""; ; {
-		names, next, err := index.Names(ctx, cursor, namesAtOnce)
+		names, next, err := f.store.Names(ctx, cursor, namesAtOnce)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +46,7 @@ func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]as
 	}
 	slices.Sort(unknown)
 	for page := range slices.Chunk(unknown, protocol.MaxSummaries) {
-		list, err := index.Summarize(ctx, page)
+		list, err := f.store.Summarize(ctx, page)
 		if err != nil {
 			return nil, err
 		}
@@ -62,20 +61,6 @@ func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]as
 
 // summaries calls do with the summary of each job, in any order but one after the other.
 func (f *Fleet) summaries(ctx context.Context, all []asked, do func(i int, r protocol.Summary)) error {
-	index, ok := f.store.(protocol.Summarizer)
-	if !ok {
-		list := make([]protocol.Summary, len(all))
-		err := together(ctx, len(all), func(ctx context.Context, i int) error {
-			r, err := f.inspect(ctx, all[i].name)
-			list[i] = protocol.Summarize(r)
-			list[i].Record = r // all that it has is here already
-			return err
-		})
-		for i := 0; i < len(all) && err == nil; i++ {
-			do(i, list[i])
-		}
-		return err
-	}
 	pages := (len(all) + protocol.MaxSummaries - 1) / protocol.MaxSummaries
 	var one sync.Mutex
 	return together(ctx, pages, func(ctx context.Context, n int) error {
@@ -85,7 +70,7 @@ func (f *Fleet) summaries(ctx context.Context, all []asked, do func(i int, r pro
 		for i, a := range page {
 			names[i] = a.name
 		}
-		list, err := index.Summarize(ctx, names)
+		list, err := f.store.Summarize(ctx, names)
 		if err != nil {
 			return err
 		}

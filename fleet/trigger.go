@@ -104,10 +104,6 @@ const triggerTries = 3
 // or for 10 s while a live replica says that it serves the job. Then it returns [ErrUnknown]: no
 // replica has ever contended for the job.
 func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Triggered, error) {
-	c, err := ability[protocol.Controller](f.store, "trigger a job", "protocol.Controller")
-	if err != nil {
-		return Triggered{}, err
-	}
 	act := Act{By: o.By, Reason: o.Reason, Via: o.Via}
 	t := protocol.Trigger{Name: job, By: o.By, Request: request(), Key: o.Key, Payload: string(o.Payload)}
 	if o.Key == "" && o.Window != 0 {
@@ -129,8 +125,8 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 		return Triggered{}, err
 	}
 	var a protocol.Triggered
-	err = f.whenKnown(ctx, job, func() (err error) {
-		a, err = f.send(ctx, c, t)
+	err := f.whenKnown(ctx, job, func() (err error) {
+		a, err = f.send(ctx, t)
 		return err
 	})
 	if errors.Is(err, protocol.ErrNoTriggers) {
@@ -161,7 +157,7 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 
 // send sends a trigger, and sends it again when its reply is lost. Whether the tick is open is
 // unknown then, so the trigger keeps its Until: no later does the store remember that it is.
-func (f *Fleet) send(ctx context.Context, c protocol.Controller, t protocol.Trigger) (a protocol.Triggered, err error) {
+func (f *Fleet) send(ctx context.Context, t protocol.Trigger) (a protocol.Triggered, err error) {
 	var lost error
 	for try := 1; ; try++ {
 		began := time.Now()
@@ -171,7 +167,7 @@ func (f *Fleet) send(ctx context.Context, c protocol.Controller, t protocol.Trig
 			}
 		}
 		if !t.Until.IsZero() {
-			a, err = c.Trigger(ctx, t)
+			a, err = f.store.Trigger(ctx, t)
 		}
 		switch {
 		case err == nil, errors.Is(err, protocol.ErrUnknown), errors.Is(err, protocol.ErrNoTriggers), errors.Is(err, ErrPayloadDiffers):
@@ -212,8 +208,6 @@ func (f *Fleet) Await(ctx context.Context, job string, tick time.Time) (Entry, e
 	for asked := 0; ; asked++ {
 		r, err := f.inspect(ctx, job)
 		switch {
-		case errors.Is(err, errors.ErrUnsupported):
-			return Entry{}, err
 		case err != nil && ctx.Err() == nil:
 			last = err
 		case err == nil:

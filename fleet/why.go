@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -89,11 +88,8 @@ func (f *Fleet) evidence(ctx context.Context, name string, q *question) (err err
 	if q.Facts, err = f.Facts(ctx, name); err == nil {
 		q.FleetFacts, err = f.FleetFacts(ctx)
 	}
-	if err == nil || errors.Is(err, errors.ErrUnsupported) {
+	if err == nil {
 		q.Former, err = f.FormerReplicas(ctx)
-	}
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
 	}
 	return err
 }

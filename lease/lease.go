@@ -222,7 +222,7 @@ func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 func (l *Lease) Release(ctx context.Context) error {
 	return l.finish(ctx, func(ctx context.Context) error {
 		if l.lock != nil {
-			return l.renewer.locks.ReleaseLock(ctx, *l.lock)
+			return l.renewer.store.ReleaseLock(ctx, *l.lock)
 		}
 		return l.renewer.store.Release(ctx, l.final())
 	})

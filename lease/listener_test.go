@@ -176,7 +176,7 @@ func TestFailedSetAttemptIsRecordedByNextRenewal(t *testing.T) {
 }
 
 // attempt is the attempt of the one open tick of job, as the store has it.
-func attempt(t *testing.T, store protocol.Inspector) int {
+func attempt(t *testing.T, store protocol.Store) int {
 	t.Helper()
 	record, err := store.Inspect(t.Context(), "job")
 	require.NoError(t, err)

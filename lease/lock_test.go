@@ -21,7 +21,7 @@ func lockClaim(name string) protocol.LockClaim {
 }
 
 // keepLock claims a lock, and keeps it.
-func keepLock(t *testing.T, k *lease.Renewer, store protocol.Locker, c protocol.LockClaim, maxHold time.Duration) *lease.Lease {
+func keepLock(t *testing.T, k *lease.Renewer, store protocol.Store, c protocol.LockClaim, maxHold time.Duration) *lease.Lease {
 	t.Helper()
 	sent := steady.Now()
 	a, err := store.ClaimLock(t.Context(), c)
@@ -118,16 +118,5 @@ func TestLockThatIsTakenAwayIsLost(t *testing.T) {
 		began := time.Now()
 		<-bounded.Context().Done()
 		require.Equal(t, 20*time.Second, time.Since(began))
-	})
-}
-
-func TestLockOfAnotherStoreIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(memlease.Store)
-		k := newRenewer(t, struct{ protocol.Store }{store})
-		l := keepLock(t, k, store, lockClaim("lock"), 0)
-		<-l.Context().Done()
-		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrLost)
-		require.ErrorIs(t, l.Release(t.Context()), lease.ErrFenced)
 	})
 }

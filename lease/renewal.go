@@ -246,7 +246,7 @@ func (k *Renewer) ask(ctx context.Context, due []*Lease) []error {
 	if len(grants) > 0 {
 		ticks.Go(func() { ofTicks = k.store.Renew(ctx, grants) })
 	}
-	ofLocks := k.locks.RenewLocks(ctx, locks)
+	ofLocks := k.store.RenewLocks(ctx, locks)
 	ticks.Wait()
 	answers := make([]error, len(due))
 	for i, l := range due {

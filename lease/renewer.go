@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 // concurrent use.
 type Renewer struct {
 	store   Store
-	locks   locker
 	observe func(Renewal)
 
 	mu      sync.Mutex
@@ -33,27 +31,9 @@ type Renewer struct {
 	abort   context.CancelFunc // ends sends; nil when it is not made
 }
 
-// locker is the part of a the store that a renewer uses.
-type locker interface {
-	RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error
-	ReleaseLock(ctx context.Context, g protocol.LockGrant) error
-}
-
-// noLocks stands for a store that has no locks: it has granted none.
-type noLocks struct{}
-
-func (noLocks) RenewLocks(_ context.Context, grants []protocol.LockGrant) []error {
-	return slices.Repeat([]error{ErrFenced}, len(grants))
-}
-
-func (noLocks) ReleaseLock(context.Context, protocol.LockGrant) error { return ErrFenced }
-
 // NewRenewer returns a renewer of leases that store grants.
 func NewRenewer(store Store) *Renewer {
-	k := &Renewer{store: store, locks: noLocks{}, observe: func(Renewal) {}, wakes: steady.Never}
-	if l, ok := store.(protocol.Locker); ok {
-		k.locks = l
-	}
+	k := &Renewer{store: store, observe: func(Renewal) {}, wakes: steady.Never}
 	k.changed = sync.NewCond(&k.mu)
 	return k
 }

@@ -22,7 +22,7 @@ func tickClaim(name string) lease.Claim {
 }
 
 // outcome is the outcome of the tick of [tick], as the store has it.
-func outcome(t *testing.T, store protocol.Inspector, name string) lease.Outcome {
+func outcome(t *testing.T, store protocol.Store, name string) lease.Outcome {
 	t.Helper()
 	record, err := store.Inspect(t.Context(), name)
 	require.NoError(t, err)

@@ -37,12 +37,9 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// ErrUnsupported is matched by the error for a store that cannot count.
-var ErrUnsupported = errors.New("limit: the store has no limits")
-
 // Limits makes the limits of one store. It is safe for concurrent use, and need not be closed.
 type Limits struct {
-	store protocol.Limiter // nil when fault is not
+	store lease.Store // nil when fault is not
 	fault error
 }
 
@@ -52,8 +49,8 @@ func New(store lease.Store) *Limits {
 	l := new(Limits)
 	if protocol.IsNil(store) {
 		l.fault = errors.New("limit: store: nil must be a store")
-	} else if l.store, _ = store.(protocol.Limiter); l.store == nil {
-		l.fault = fmt.Errorf("limit: store: a %T must be a protocol.Limiter: %w", store, ErrUnsupported)
+	} else {
+		l.store = store
 	}
 	return l
 }
@@ -107,7 +104,7 @@ func (l *Limits) named(name string, limit protocol.Limit, options []Option) *Lim
 // Limiter is the limit of a name. It holds nothing, so it can be made for each use. It is safe for
 // concurrent use.
 type Limiter struct {
-	store protocol.Limiter
+	store lease.Store
 	name  string
 	limit protocol.Limit
 	burst bool // it was given

@@ -100,8 +100,6 @@ func TestFaultyArgumentsAreReturnedByCalls(t *testing.T) {
 	}
 	_, err := limits.Bucket("b", 10, time.Second, limit.WithBurst(3)).AllowN(t.Context(), 4)
 	require.ErrorContains(t, err, `units: "4" must be from 1 to 3`)
-	_, err = limit.New(struct{ lease.Store }{new(memlease.Store)}).Window("w", 1, time.Second).Allow(t.Context())
-	require.ErrorIs(t, err, limit.ErrUnsupported)
 }
 
 func TestProcessesShareALimit(t *testing.T) {

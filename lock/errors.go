@@ -3,8 +3,6 @@ package lock
 import "errors"
 
 var (
-	// ErrUnsupported matches the error of every call on a store that has no locks.
-	ErrUnsupported = errors.New("lock: the store has no locks")
 	// ErrClosed is returned by calls after [Locks.Close], and by calls that it ends.
 	ErrClosed = errors.New("lock: closed")
 	// ErrOver is returned by [Reentrant.Acquire] with a context of a hold that has ended. Code

@@ -18,7 +18,7 @@ import (
 // Locks makes the locks of one store. They share one renewer and one subscription. It is safe for
 // concurrent use.
 type Locks struct {
-	store   protocol.Locker // nil when fault is not
+	store   lease.Store // nil when fault is not
 	renewer *lease.Renewer
 	holder  string
 	events  observers
@@ -65,7 +65,7 @@ func WithSyncObserver(f func(Event)) LocksOption {
 }
 
 // New returns a maker of locks in store. It does not call the store. Acquisitions return the faults
-// of the arguments; for a store that has no locks, the error matches [ErrUnsupported].
+// of the arguments.
 func New(store lease.Store, opts ...LocksOption) *Locks {
 	s := &Locks{
 		renewer: lease.NewRenewer(store),
@@ -78,8 +78,8 @@ func New(store lease.Store, opts ...LocksOption) *Locks {
 	}
 	if protocol.IsNil(store) {
 		s.fault = errors.New("lock: store: nil must be a store")
-	} else if s.store, _ = store.(protocol.Locker); s.store == nil {
-		s.fault = fmt.Errorf("lock: store: a %T must be a protocol.Locker: %w", store, ErrUnsupported)
+	} else {
+		s.store = store
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.late, s.over = context.WithCancel(context.Background())

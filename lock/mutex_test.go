@@ -225,33 +225,6 @@ func TestLocksAreShown(t *testing.T) {
 	})
 }
 
-func TestStoreWithoutLocksIsRefused(t *testing.T) {
-	locks := lock.New(struct{ protocol.Store }{new(memlease.Store)})
-	defer locks.Close()
-	refused := func(what string, err error) {
-		t.Helper()
-		require.ErrorIs(t, err, lock.ErrUnsupported, what)
-		require.ErrorContains(t, err, "lock: store: a struct { protocol.Store } must be a protocol.Locker", what)
-	}
-	_, err := locks.Mutex("stock").Acquire(t.Context())
-	refused("Acquire", err)
-	require.ErrorIs(t, err, protocol.ErrPermanent)
-	_, err = locks.Mutex("stock").TryAcquire(t.Context())
-	refused("TryAcquire", err)
-	_, err = locks.Inspect(t.Context(), "stock")
-	refused("Inspect", err)
-	_, _, err = locks.List(t.Context(), "", "", 10)
-	refused("List", err)
-	_, err = locks.ForceRelease(t.Context(), "stock", 1)
-	refused("ForceRelease", err)
-	watched := 0
-	for _, err := range locks.Watch(t.Context(), "stock") {
-		refused("Watch", err)
-		watched++
-	}
-	require.Equal(t, 1, watched)
-}
-
 func TestFaultsOfALockAreReportedTogether(t *testing.T) {
 	store := new(memlease.Store)
 	locks := lock.New(store, lock.WithHolder("no spaces"))

@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -26,7 +25,7 @@ const saveInterval = 30 * time.Second
 // maxSince bounds the receivers that are remembered.
 const maxSince = 4 * maxReceivers
 
-func readHead(ctx context.Context, k protocol.ProgressKeeper) (h head, err error) {
+func readHead(ctx context.Context, k protocol.Store) (h head, err error) {
 	h.Head, h.version, err = notified.ReadHead(ctx, k)
 	return h, err
 }
@@ -61,12 +60,12 @@ func (t *term) save(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	present, done, err := t.progress.SetProgress(ctx, protocol.Progress{Data: data, Version: h.version})
+	present, done, err := t.store.SetProgress(ctx, protocol.Progress{Data: data, Version: h.version})
 	if err != nil {
 		return err
 	}
 	if !done { // another has been elected, or the store has forgotten it
-		if h, err = readHead(ctx, t.progress); err == nil {
+		if h, err = readHead(ctx, t.store); err == nil {
 			t.setHead(h)
 			err = errors.New("others change the progress of notifications")
 		}
@@ -135,11 +134,7 @@ type Waiting struct {
 
 // Inspect returns the report of the elected notifier.
 func Inspect(ctx context.Context, store lease.Store) (Report, error) {
-	k, ok := store.(protocol.ProgressKeeper)
-	if !ok {
-		return Report{}, fmt.Errorf("notify: store: a %T must be a protocol.ProgressKeeper: %w", store, errors.ErrUnsupported)
-	}
-	h, err := readHead(ctx, k)
+	h, err := readHead(ctx, store)
 	if err != nil {
 		return Report{}, err
 	}

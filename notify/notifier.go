@@ -12,7 +12,6 @@ import (
 
 	"github.com/solotick/solotick/election"
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lock"
@@ -25,7 +24,6 @@ const electionName = "solotick.notifications"
 // use.
 type Notifier struct {
 	fleet     *fleet.Fleet
-	progress  protocol.ProgressKeeper
 	store     lease.Store
 	receivers []Receiver
 	options   options
@@ -78,8 +76,7 @@ func WithConfirm(d time.Duration) Option { return func(o *options) { o.confirm =
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 // New makes a notifier on the store that the replicas use. It does not call the store. The error
-// has every fault, those of receivers as [*Fault]. For a store that cannot list jobs, lock, or keep
-// the progress of notifications it matches [errors.ErrUnsupported].
+// has every fault, those of receivers as [*Fault].
 func New(store lease.Store, receivers []Receiver, opts ...Option) (*Notifier, error) {
 	o := options{
 		jobs: func() []*jobs.Job { return nil }, after: func(string) int { return 1 },
@@ -109,15 +106,11 @@ func New(store lease.Store, receivers []Receiver, opts ...Option) (*Notifier, er
 	}
 	f, err := fleet.New(store)
 	faults = append(faults, err)
-	progress, ok := store.(protocol.ProgressKeeper)
-	if !ok && err == nil {
-		faults = append(faults, fmt.Errorf("notify: store: a %T must be a protocol.ProgressKeeper: %w", store, errors.ErrUnsupported))
-	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
 	n := &Notifier{
-		fleet: f, progress: progress, store: store, receivers: slices.Clone(receivers), options: o, client: newClient(), soon: make(chan struct{}, 1),
+		fleet: f, store: store, receivers: slices.Clone(receivers), options: o, client: newClient(), soon: make(chan struct{}, 1),
 	}
 	for _, r := range receivers {
 		n.states = append(n.states, State{Receiver: r.Name})

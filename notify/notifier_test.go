@@ -15,7 +15,6 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
@@ -329,8 +328,6 @@ func TestNewReportsEveryFault(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	_, err = New(struct{ lease.Store }{}, nil)
-	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
 func TestBodiesOfBotsSayWhetherTheyTookIt(t *testing.T) {

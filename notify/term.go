@@ -92,7 +92,7 @@ func (t *term) wait(ctx context.Context, interval, least time.Duration) {
 func (t *term) begin(ctx context.Context) bool {
 	now, err := t.fleet.Now(ctx)
 	if err == nil {
-		t.head, err = readHead(ctx, t.progress)
+		t.head, err = readHead(ctx, t.store)
 	}
 	if err == nil {
 		err = t.save(ctx, now)
@@ -207,7 +207,7 @@ func (t *term) learn(ctx context.Context, list []fleet.JobStatus) error {
 	}
 	t.mu.Unlock()
 	for page := range slices.Chunk(names, protocol.MaxSummaries) {
-		read, err := t.progress.Progress(ctx, page)
+		read, err := t.store.Progress(ctx, page)
 		if err != nil {
 			return err
 		}
@@ -340,7 +340,7 @@ func (t *term) commit(ctx context.Context, receiver int, job string, then reache
 			return false, err
 		}
 		p.Data = data
-		present, done, err := t.progress.SetProgress(ctx, p)
+		present, done, err := t.store.SetProgress(ctx, p)
 		if err != nil {
 			return false, err
 		}

@@ -23,18 +23,14 @@ type lastHeartbeat struct {
 // some job. This replica is about to send its first one, or its first after a silence. came is
 // since when it could have, by fleet time: the time after that is the store's absence. It reports
 // false when the store did not answer.
-func (s *Scheduler) lookBack(membership protocol.Membership, came time.Time) bool {
+func (s *Scheduler) lookBack(came time.Time) bool {
 	ctx, cancel := s.call()
 	defer cancel()
-	history, ok := membership.(protocol.MemberHistory)
-	if !ok {
-		return true
-	}
-	living, err := membership.Members(ctx)
+	living, err := s.store.Members(ctx)
 	if err != nil {
 		return false
 	}
-	former, err := history.FormerMembers(ctx)
+	former, err := s.store.FormerMembers(ctx)
 	if err != nil {
 		return false
 	}

@@ -16,8 +16,8 @@ func TestTheFirstReplicaBackNotesThatNoneLived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.job("job", "@every 1m", takes(0), jobs.WithMisfire(jobs.MisfireSkip, time.Second))
-				f.startNoting("a")
-				f.startNoting("b")
+				f.start("a")
+				f.start("b")
 				f.sleepTo(50 * time.Second)
 				for _, r := range f.replicas[:2] {
 					if dies {
@@ -27,7 +27,7 @@ func TestTheFirstReplicaBackNotesThatNoneLived(t *testing.T) {
 					}
 				}
 				f.sleepTo(80 * time.Second)
-				f.startNoting("c")
+				f.start("c")
 				f.sleepTo(85 * time.Second)
 				facts := f.facts("", wire.FactAbsent)
 				require.Len(t, facts, 1)
@@ -45,14 +45,14 @@ func TestTheFirstReplicaBackNotesThatNoneLived(t *testing.T) {
 func TestNoAbsenceIsRecordedWhileAReplicaLives(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1m", takes(0), jobs.WithGroups("eu"))
-		a := f.startNoting("a", scheduler.WithGroups("eu"))
+		a := f.start("a", scheduler.WithGroups("eu"))
 		for i, id := range []string{"b", "c", "d", "e"} { // at any time between two heartbeats
 			f.sleepTo(time.Duration(20+5*i)*time.Second + time.Duration(i)*400*time.Millisecond)
-			f.startNoting(id, scheduler.WithGroups("eu"))
+			f.start(id, scheduler.WithGroups("eu"))
 		}
 		f.sleepTo(50 * time.Second)
 		f.halt(a)
-		f.startNoting("a", scheduler.WithGroups("eu"))
+		f.start("a", scheduler.WithGroups("eu"))
 		f.sleepTo(60 * time.Second)
 		require.Empty(t, f.facts("", wire.FactAbsent))
 	})
@@ -62,12 +62,12 @@ func TestAbsenceOfAGroupIsRecorded(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1m", takes(0), jobs.WithGroups("eu", "asia", "eu"), jobs.WithMisfire(jobs.MisfireSkip, time.Second))
 		f.job("any", "@every 1m", takes(0))
-		f.startNoting("us", scheduler.WithGroups("us"))
-		eu := f.startNoting("eu1", scheduler.WithGroups("eu"))
+		f.start("us", scheduler.WithGroups("us"))
+		eu := f.start("eu1", scheduler.WithGroups("eu"))
 		f.sleepTo(50 * time.Second)
 		f.halt(eu)
 		f.sleepTo(80 * time.Second)
-		f.startNoting("eu2", scheduler.WithGroups("eu"))
+		f.start("eu2", scheduler.WithGroups("eu"))
 		f.sleepTo(85 * time.Second)
 		facts := f.facts("", wire.FactAbsent)
 		require.Len(t, facts, 1)
@@ -81,11 +81,11 @@ func TestAbsenceOfAGroupIsRecorded(t *testing.T) {
 // TestAbsenceEndsWhenTheStoreIsAway: what follows is the store's.
 func TestAbsenceEndsWhenTheStoreIsAway(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		a := f.startNoting("a")
+		a := f.start("a")
 		f.sleepTo(20 * time.Second)
 		f.halt(a)
 		f.sleepTo(40 * time.Second)
-		b := f.startNoting("b")
+		b := f.start("b")
 		b.link.cut()
 		f.sleepTo(60 * time.Second)
 		b.link.heal()

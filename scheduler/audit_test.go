@@ -28,12 +28,12 @@ type audit struct {
 	messages memlease.Store // that of Publish, which outlives a failover as the clients' subscriptions do
 }
 
-// Publish implements [protocol.Publisher].
+// Publish implements [protocol.Store].
 func (a *audit) Publish(ctx context.Context, message []byte) error {
 	return a.messages.Publish(ctx, message)
 }
 
-// Subscribe implements [protocol.Publisher].
+// Subscribe implements [protocol.Store].
 func (a *audit) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return a.messages.Subscribe(ctx, receive)
 }

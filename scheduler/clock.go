@@ -46,13 +46,11 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 		return // another look was the first
 	}
 	var members []heartbeat.Replica
-	if membership, ok := s.store.(protocol.Membership); ok {
-		ctx, cancel := s.call()
-		if list, err := membership.Members(ctx); err == nil {
-			members, _, _ = new(heartbeats).live(list)
-		}
-		cancel()
+	ctx, cancel := s.call()
+	if list, err := s.store.Members(ctx); err == nil {
+		members, _, _ = new(heartbeats).live(list)
 	}
+	cancel()
 	ahead := time.Unix(0, int64(sample.taken+sample.offset)).Sub(received.Round(0))
 	agrees := ahead.Abs() <= s.trust.limit+sample.rtt/2
 	s.clock.restart(sample)

@@ -81,9 +81,9 @@ func (c *contender) contactLocked(now steady.Instant) (since, until steady.Insta
 	if c.contact != 0 {
 		since = max(since, c.contact)
 	}
-	if ok && c.s.reach != nil {
+	if ok {
 		var begun, ends steady.Instant
-		begun, ends, ok = c.s.reach.ReachedSince(c.name, c.s.contact.Gap())
+		begun, ends, ok = c.s.store.ReachedSince(c.name, c.s.contact.Gap())
 		if begun != 0 {
 			since, until = max(since, begun), min(until, ends)
 		}

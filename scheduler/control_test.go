@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// Pause implements [protocol.Controller].
+// Pause implements [protocol.Store].
 func (a *audit) Pause(ctx context.Context, name string, p protocol.Pause) (protocol.Pause, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -18,7 +18,7 @@ func (a *audit) Pause(ctx context.Context, name string, p protocol.Pause) (proto
 	return a.Store.Pause(ctx, name, p)
 }
 
-// Resume implements [protocol.Controller].
+// Resume implements [protocol.Store].
 func (a *audit) Resume(ctx context.Context, name string, r protocol.Resume) (*protocol.Pause, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -32,7 +32,7 @@ func (a *audit) Resume(ctx context.Context, name string, r protocol.Resume) (*pr
 	return p, err
 }
 
-// Trigger implements [protocol.Controller].
+// Trigger implements [protocol.Store].
 func (a *audit) Trigger(ctx context.Context, t protocol.Trigger) (protocol.Triggered, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

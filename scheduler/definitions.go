@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/heartbeat"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
 )
@@ -48,18 +47,18 @@ func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 	if len(set.revisions) > heartbeat.MostJobs || set == notes.set && order == notes.order {
 		return
 	}
-	if _, ok := s.store.(protocol.Membership); ok && order == nil {
+	if order == nil {
 		return // the members are not known yet
 	}
 	for name, revision := range set.revisions {
-		if notes.noted[revision] || order != nil && !order.first(name, revision) {
+		if notes.noted[revision] || !order.first(name, revision) {
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
 		limited, cancel := s.call()
-		err := wire.NoteDefinition(limited, s.facts.journal, set.job(name))
+		err := wire.NoteDefinition(limited, s.store, set.job(name))
 		cancel()
 		if err != nil {
 			return

@@ -27,10 +27,10 @@ func (f *fleet) described(job string) tools.Description {
 func TestDefinitionsAreThoseOfEachReplica(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(0))
-		f.startNoting("a")
-		f.startNoting("b")
+		f.start("a")
+		f.start("b")
 		f.jobs = []*jobs.Job{f.newJob("job", "@every 1h", takes(0), jobs.WithOverlap(jobs.Queue), jobs.WithTimeout(time.Minute))}
-		f.startNoting("c")
+		f.start("c")
 		f.sleepTo(5 * time.Second)
 		d := f.described("job")
 		require.Len(t, d.Definitions, 2)
@@ -44,7 +44,7 @@ func TestDefinitionsAreThoseOfEachReplica(t *testing.T) {
 func TestLostDefinitionsAreRecordedAgain(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(0))
-		r := f.startNoting("a")
+		r := f.start("a")
 		r.cutVerb(verbAppend)
 		f.sleepTo(5 * time.Second)
 		require.Nil(t, f.described("job").Definitions[0].Fields, "not noted yet")
@@ -70,7 +70,7 @@ func TestEachDefinitionIsRecordedByOneReplica(t *testing.T) {
 		}
 		var notes atomic.Int32
 		for _, id := range []string{"a", "b", "c", "d", "e"} {
-			f.startNoting(id).link.set(func(c call) fault {
+			f.start(id).link.set(func(c call) fault {
 				if c.verb == verbAppend {
 					notes.Add(1)
 				}
@@ -100,9 +100,9 @@ func TestDefinitionsOfDeadReplicaAreRecordedByOthers(t *testing.T) {
 			}
 			return n
 		}
-		a := f.startNoting("a")
+		a := f.start("a")
 		a.cutVerb(verbAppend)
-		f.startNoting("b")
+		f.start("b")
 		f.sleepTo(10 * time.Second)
 		require.Less(t, noted(), len(f.jobs))
 		a.link.cut()
@@ -121,7 +121,7 @@ func TestLongDefinitionsFitIntoANote(t *testing.T) {
 		job, err := jobs.FromSpec(spec, takes(0))
 		require.NoError(t, err)
 		f.jobs = []*jobs.Job{job}
-		f.startNoting("a")
+		f.start("a")
 		f.sleepTo(5 * time.Second)
 		require.Equal(t, "@e", f.described("job").Definitions[0].Fields["schedule"][:2])
 	})

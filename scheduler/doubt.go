@@ -51,9 +51,6 @@ func (c *contender) doubtEndsLocked() (ends int64) {
 // askLocked asks the live members for what they know of the job, unless somebody has. Known here is
 // a watermark.
 func (c *contender) askLocked(watermark int64) {
-	if c.s.feed.publisher == nil {
-		return
-	}
 	c.doubt.asked = true
 	if c.doubtEndsLocked() == 0 {
 		c.doubtLocked(c.s.inquiries.add(c.name, watermark))

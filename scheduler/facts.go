@@ -17,7 +17,7 @@ import (
 // store is away a bounded number of facts is kept; facts that are lost make an explanation say
 // less.
 type facts struct {
-	journal protocol.Journal // nil when the store is none
+	store lease.Store
 
 	mu      sync.Mutex
 	pending []pendingFact
@@ -37,15 +37,11 @@ const (
 )
 
 func newFacts(s lease.Store) *facts {
-	j, _ := s.(protocol.Journal)
-	return &facts{journal: j, wake: make(chan struct{}, 1)}
+	return &facts{store: s, wake: make(chan struct{}, 1)}
 }
 
 // add does not block.
 func (f *facts) add(job string, fact fleet.Fact) {
-	if f.journal == nil {
-		return
-	}
 	f.mu.Lock()
 	if len(f.pending) < mostPending {
 		f.pending = append(f.pending, pendingFact{job, fact})
@@ -116,7 +112,7 @@ func (s *Scheduler) writeFact(ctx context.Context, p pendingFact) error {
 	}
 	limited, cancel := s.call()
 	defer cancel()
-	return s.facts.journal.Append(limited, p.job, p.Request(), p.Encode())
+	return s.facts.store.Append(limited, p.job, p.Request(), p.Encode())
 }
 
 // isKnown reports whether enough others have noted the same.

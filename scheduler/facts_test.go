@@ -21,32 +21,23 @@ const (
 	verbFormer = "former"
 )
 
-// diary is a link to a store that keeps journals and former members.
-type diary struct{ *link }
-
-func (d diary) Append(ctx context.Context, name, request string, text []byte) error {
-	_, err := through(ctx, d.link, call{verb: verbAppend}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, d.store.(protocol.Journal).Append(ctx, name, request, text)
+func (l *link) Append(ctx context.Context, name, request string, text []byte) error {
+	_, err := through(ctx, l, call{verb: verbAppend}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, l.Store.Append(ctx, name, request, text)
 	})
 	return err
 }
 
-func (d diary) Notes(ctx context.Context, name string, n int) ([]protocol.JournalEntry, error) {
-	return through(ctx, d.link, call{verb: verbNotes}, func(ctx context.Context) ([]protocol.JournalEntry, error) {
-		return d.store.(protocol.Journal).Notes(ctx, name, n)
+func (l *link) Notes(ctx context.Context, name string, n int) ([]protocol.JournalEntry, error) {
+	return through(ctx, l, call{verb: verbNotes}, func(ctx context.Context) ([]protocol.JournalEntry, error) {
+		return l.Store.Notes(ctx, name, n)
 	})
 }
 
-func (d diary) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
-	return through(ctx, d.link, call{verb: verbFormer}, func(ctx context.Context) ([]protocol.Member, error) {
-		return d.store.(protocol.MemberHistory).FormerMembers(ctx)
+func (l *link) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+	return through(ctx, l, call{verb: verbFormer}, func(ctx context.Context) ([]protocol.Member, error) {
+		return l.Store.FormerMembers(ctx)
 	})
-}
-
-// startNoting starts a replica that notes what it notices.
-func (f *fleet) startNoting(id string, options ...scheduler.Option) *replica {
-	f.t.Helper()
-	return f.startOver(id, func(l *link) protocol.Store { return diary{l} }, options...)
 }
 
 // cutVerb lets every call but those of a verb through.
@@ -87,7 +78,7 @@ func TestAtMostThreeRecordTheSameAbsence(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		var all []*replica
 		for _, id := range []string{"a", "b", "c", "d", "e"} {
-			all = append(all, f.startNoting(id))
+			all = append(all, f.start(id))
 		}
 		f.sleepTo(20 * time.Second)
 		for _, r := range all {
@@ -111,7 +102,7 @@ func TestAtMostThreeRecordTheSameAbsence(t *testing.T) {
 func TestBriefAbsenceIsNotRecorded(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0))
-		r := f.startNoting("a")
+		r := f.start("a")
 		f.sleepTo(20*time.Second - 50*time.Millisecond) // a claim fails in it
 		r.link.cut()
 		f.sleepTo(20*time.Second + 200*time.Millisecond)
@@ -126,9 +117,9 @@ func TestBriefAbsenceIsNotRecorded(t *testing.T) {
 func (f *fleet) takeover(stop bool, cut string) (b *replica) {
 	f.t.Helper()
 	f.job("job", "@every 1m", firstTakes(time.Hour, time.Second))
-	a := f.startNoting("a", scheduler.WithShutdownGrace(0))
+	a := f.start("a", scheduler.WithShutdownGrace(0))
 	f.sleepTo(61 * time.Second)
-	b = f.startNoting("b")
+	b = f.start("b")
 	f.sleepTo(65 * time.Second)
 	b.cutVerb(cut)
 	if stop {
@@ -203,7 +194,7 @@ func TestFactThatIsRefusedHoldsUpNoOther(t *testing.T) {
 func TestFirstReplicaWithAScheduleIsRecorded(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		edited := f.editions("@every 1h", "@every 10s", takes(0))
-		all := []*replica{f.startNoting("a"), f.startNoting("b")}
+		all := []*replica{f.start("a"), f.start("b")}
 		f.sleepTo(25 * time.Second)
 		require.Empty(t, f.facts("job", wire.FactEdited), "a new record was not edited")
 		for _, r := range all {
@@ -234,8 +225,8 @@ func TestHoldOfClaimsIsACauseInWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.job("job", "@every 1m", takes(0), jobs.WithMisfire(jobs.MisfireSkip, time.Second))
-				f.startNoting("a")
-				f.startNoting("b")
+				f.start("a")
+				f.start("b")
 				f.sleepTo(57 * time.Second)
 				f.store.step(test.step)
 				f.sleepTo(61*time.Second + 500*time.Millisecond) // steady for less than 5 s
@@ -259,7 +250,7 @@ func TestHoldOfClaimsIsACauseInWhy(t *testing.T) {
 func TestWhySaysThatClaimsAreHeldNow(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1m", takes(0))
-		f.startNoting("a")
+		f.start("a")
 		f.sleepTo(57 * time.Second)
 		f.store.step(time.Hour)
 		f.sleepTo(61 * time.Second)

@@ -41,11 +41,8 @@ var (
 
 // link is one replica's way to the store.
 type link struct {
-	store interface {
-		protocol.Store
-		protocol.Watcher
-		protocol.Publisher
-	}
+	protocol.Store // calls that have no method here pass without a fault
+
 	calls sync.WaitGroup // those under way whose caller may have given up
 
 	mu       sync.Mutex
@@ -150,12 +147,12 @@ func (l *link) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, er
 		l.claims(c, l.answered)
 	}
 	l.mu.Unlock()
-	return through(ctx, l, call{verbClaim, c.Tick}, func(ctx context.Context) (protocol.Answer, error) { return l.store.Claim(ctx, c) })
+	return through(ctx, l, call{verbClaim, c.Tick}, func(ctx context.Context) (protocol.Answer, error) { return l.Store.Claim(ctx, c) })
 }
 
 func (l *link) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	grants = slices.Clone(grants)
-	answers, err := through(ctx, l, call{verb: verbRenew}, func(ctx context.Context) ([]error, error) { return l.store.Renew(ctx, grants), nil })
+	answers, err := through(ctx, l, call{verb: verbRenew}, func(ctx context.Context) ([]error, error) { return l.Store.Renew(ctx, grants), nil })
 	if err != nil {
 		return slices.Repeat([]error{err}, len(grants))
 	}
@@ -164,14 +161,14 @@ func (l *link) Renew(ctx context.Context, grants []protocol.Grant) []error {
 
 func (l *link) Settle(ctx context.Context, g protocol.Grant, outcome protocol.Outcome) error {
 	_, err := through(ctx, l, call{verb: verbSettle}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.store.Settle(ctx, g, outcome)
+		return struct{}{}, l.Store.Settle(ctx, g, outcome)
 	})
 	return err
 }
 
 func (l *link) Release(ctx context.Context, g protocol.Grant) error {
 	_, err := through(ctx, l, call{verb: verbRelease}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.store.Release(ctx, g)
+		return struct{}{}, l.Store.Release(ctx, g)
 	})
 	return err
 }
@@ -182,7 +179,7 @@ func (l *link) Skip(ctx context.Context, p protocol.Skip) (int64, bool, error) {
 		passed    bool
 	}
 	m, err := through(ctx, l, call{verb: verbPass}, func(ctx context.Context) (moved, error) {
-		watermark, passed, err := l.store.Skip(ctx, p)
+		watermark, passed, err := l.Store.Skip(ctx, p)
 		return moved{watermark, passed}, err
 	})
 	return m.watermark, m.passed, err
@@ -190,19 +187,19 @@ func (l *link) Skip(ctx context.Context, p protocol.Skip) (int64, bool, error) {
 
 func (l *link) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Record, error) {
 	syncs = slices.Clone(syncs)
-	return through(ctx, l, call{verb: verbSync}, func(ctx context.Context) ([]protocol.Record, error) { return l.store.Sync(ctx, syncs) })
+	return through(ctx, l, call{verb: verbSync}, func(ctx context.Context) ([]protocol.Record, error) { return l.Store.Sync(ctx, syncs) })
 }
 
 func (l *link) Time(ctx context.Context) (now, since time.Time, err error) {
 	times, err := through(ctx, l, call{verb: verbTime}, func(ctx context.Context) ([2]time.Time, error) {
-		now, since, err := l.store.Time(ctx)
+		now, since, err := l.Store.Time(ctx)
 		return [2]time.Time{now, since}, err
 	})
 	return times[0], times[1], err
 }
 
 func (l *link) Watch(ctx context.Context, wake func(name string, tick int64)) error {
-	return l.store.Watch(ctx, func(name string, tick int64) {
+	return l.Store.Watch(ctx, func(name string, tick int64) {
 		if l.next(call{verb: verbWake}) == (fault{}) {
 			wake(name, tick)
 		}
@@ -212,13 +209,13 @@ func (l *link) Watch(ctx context.Context, wake func(name string, tick int64)) er
 func (l *link) Publish(ctx context.Context, message []byte) error {
 	message = slices.Clone(message)
 	_, err := through(ctx, l, call{verb: verbPublish}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.store.Publish(ctx, message)
+		return struct{}{}, l.Store.Publish(ctx, message)
 	})
 	return err
 }
 
 func (l *link) Subscribe(ctx context.Context, receive func(message []byte)) error {
-	return l.store.Subscribe(ctx, func(message []byte) {
+	return l.Store.Subscribe(ctx, func(message []byte) {
 		if l.next(call{verb: verbReceive}) == (fault{}) {
 			receive(message)
 		}

@@ -5,16 +5,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
-	"github.com/solotick/solotick/lease"
 )
 
 // feed sends what this replica learns from records to the others, so that they need not look
 // themselves. A report that is lost on the way costs them a look.
 type feed struct {
-	publisher protocol.Publisher // nil when the store is none, or does not say who the others are
-
 	mu      sync.Mutex
 	pending map[reported]report
 	wake    chan struct{} // of size 1
@@ -42,12 +38,8 @@ const (
 	leavingTimeout = 200 * time.Millisecond
 )
 
-func newFeed(s lease.Store) *feed {
-	p, _ := s.(protocol.Publisher)
-	if _, ok := s.(protocol.Membership); !ok {
-		p = nil
-	}
-	return &feed{publisher: p, pending: map[reported]report{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
+func newFeed() *feed {
+	return &feed{pending: map[reported]report{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 }
 
 // add queues a report. A later one about the same tick takes the place of the one before.
@@ -93,16 +85,13 @@ func (f *feed) take() []report {
 
 // report sends something that this replica has learned to the others, a moment later.
 func (s *Scheduler) report(r report) {
-	if s.feed.publisher != nil && !s.peers.alone() {
+	if !s.peers.alone() {
 		s.feed.add(r)
 	}
 }
 
 // sendReports sends reports until ctx ends.
 func (s *Scheduler) sendReports(ctx context.Context) {
-	if s.feed.publisher == nil {
-		return
-	}
 	for last := (time.Time{}); ; last = time.Now() {
 		select {
 		case <-ctx.Done():
@@ -132,7 +121,7 @@ func (f *feed) collect(ctx context.Context, d time.Duration) {
 func (s *Scheduler) send(ctx context.Context, reports []report) {
 	p := progress{since: s.remembered(), replica: s.replica, instance: s.epoch, reports: reports}
 	for _, message := range p.encode() {
-		if s.feed.publisher.Publish(ctx, message) != nil {
+		if s.store.Publish(ctx, message) != nil {
 			return // others look for themselves
 		}
 	}
@@ -141,9 +130,6 @@ func (s *Scheduler) send(ctx context.Context, reports []report) {
 // sendLeaving says at once that this replica claims nothing more, so that others do not wait for
 // it.
 func (s *Scheduler) sendLeaving() {
-	if s.feed.publisher == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), leavingTimeout)
 	defer cancel()
 	s.send(ctx, []report{{kind: progressLeaving, job: s.replica}})
@@ -151,11 +137,8 @@ func (s *Scheduler) sendLeaving() {
 
 // receiveReports takes in what the others send, until ctx ends.
 func (s *Scheduler) receiveReports(ctx context.Context) {
-	if s.feed.publisher == nil {
-		return
-	}
 	resubscribe(ctx, func(ctx context.Context) {
-		_ = s.feed.publisher.Subscribe(ctx, s.received) // an error shows in the other calls, if it matters
+		_ = s.store.Subscribe(ctx, s.received) // an error shows in the other calls, if it matters
 	})
 }
 

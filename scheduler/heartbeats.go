@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"bytes"
-	"context"
 
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
@@ -66,18 +65,6 @@ func (h *heartbeats) live(members []protocol.Member) (list []heartbeat.Replica, 
 		}
 	}
 	return list, unread, sure
-}
-
-// read reads the members, and from a store that can leave it out only what has changed since live
-// took it in.
-func (h *heartbeats) read(ctx context.Context, membership protocol.Membership) ([]protocol.Member, error) {
-	k, ok := membership.(protocol.KnownMembers)
-	if !ok {
-		return membership.Members(ctx)
-	}
-	members, err := k.MembersBut(ctx, h.known())
-	h.fillIn(members)
-	return members, err
 }
 
 // known are the digests of what each member has said.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -144,42 +143,6 @@ func until(ctx context.Context, lost <-chan struct{}) error {
 	}
 }
 
-// apart is the store of one replica.
-type apart struct {
-	*driver.Session
-	medium *medium
-	common *memlease.Store
-}
-
-func (a apart) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
-	return a.common.SendHeartbeat(ctx, holder, info, life)
-}
-
-func (a apart) Members(ctx context.Context) ([]protocol.Member, error) { return a.common.Members(ctx) }
-
-func (a apart) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
-	now, since, _ := a.medium.Time(ctx)
-	ahead := time.Until(now)
-	h.NotBefore, h.NotAfter = h.NotBefore.Add(-ahead), h.NotAfter.Add(-ahead)
-	p, err := a.common.Heartbeat(ctx, h)
-	p.Now, p.Since = now, since
-	return p, err
-}
-
-func (a apart) Publish(ctx context.Context, message []byte) error {
-	return a.common.Publish(ctx, message)
-}
-
-func (a apart) Subscribe(ctx context.Context, receive func(message []byte)) error {
-	a.medium.mu.Lock()
-	lost := a.medium.lost
-	a.medium.mu.Unlock()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() { cancel(until(ctx, lost)) }()
-	return a.common.Subscribe(ctx, receive)
-}
-
 // startApart starts replicas named a, b, c and so on, each with a session of its own over m.
 func (f *fleet) startApart(m *medium, n int, options ...scheduler.Option) (list []*replica) {
 	f.t.Helper()
@@ -187,7 +150,7 @@ func (f *fleet) startApart(m *medium, n int, options ...scheduler.Option) (list 
 		session, err := driver.NewSession(m, protocol.DefaultNamespace)
 		require.NoError(f.t, err)
 		list = append(list, f.startBoth(string(rune('a'+i)), f.jobs, func(l *link) protocol.Store {
-			l.store = apart{session, m, f.store.Store}
+			l.Store = session
 			return l
 		}, options...))
 	}

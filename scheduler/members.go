@@ -14,10 +14,6 @@ import (
 
 // sendHeartbeats sends heartbeats of this replica and reads those of the others, until ctx ends.
 func (s *Scheduler) sendHeartbeats(ctx context.Context) {
-	membership, ok := s.store.(protocol.Membership)
-	if !ok {
-		return
-	}
 	started := time.Time{}
 	tried := time.Now() // last; at first, when this replica came
 	lookedBack := false
@@ -28,11 +24,11 @@ func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 		if isUp {
 			switch {
 			case !lookedBack:
-				lookedBack = s.lookBack(membership, s.clock.at(tried))
+				lookedBack = s.lookBack(s.clock.at(tried))
 			case !started.IsZero() && silent > 2*wire.HeartbeatInterval(s.ttl):
-				s.lookBack(membership, s.clock.now())
+				s.lookBack(s.clock.now())
 			}
-			started = s.sendHeartbeat(membership, started)
+			started = s.sendHeartbeat(started)
 		}
 		if !started.IsZero() {
 			tried = time.Now()
@@ -50,7 +46,7 @@ func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			limited, cancel := s.call()
-			s.signOff(limited, membership, started)
+			s.signOff(limited, started)
 			cancel()
 			t.Stop()
 			return
@@ -63,15 +59,15 @@ func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 
 // signOff announces that this replica has stopped, for those that look at it later, and then that
 // it is gone. Without that it is gone a little later, and looks dead.
-func (s *Scheduler) signOff(ctx context.Context, membership protocol.Membership, started time.Time) {
+func (s *Scheduler) signOff(ctx context.Context, started time.Time) {
 	if len(s.instances.others) > 0 {
 		return // others use this id: it is theirs
 	}
 	last := heartbeat.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, TTL: s.ttl, Stopping: true, Instance: s.epoch,
 		Jobs: s.jobs.Load().revisions}
 	last.Set, _ = s.sets.Publish(ctx, last.Jobs)
-	_ = membership.SendHeartbeat(ctx, s.replica, last.Encode(), wire.MissedHeartbeats*wire.HeartbeatInterval(s.ttl))
-	_ = membership.SendHeartbeat(ctx, s.replica, nil, 0)
+	_ = s.store.SendHeartbeat(ctx, s.replica, last.Encode(), wire.MissedHeartbeats*wire.HeartbeatInterval(s.ttl))
+	_ = s.store.SendHeartbeat(ctx, s.replica, nil, 0)
 }
 
 // shared reports, whenever that changes, how many processes use this replica's id.
@@ -85,33 +81,20 @@ func (s *Scheduler) shared(processes int) {
 // sendHeartbeat sends a heartbeat and reads those of the others. It ignores errors: others know of
 // this replica a little later. It returns since when, by fleet time, this replica has taken part:
 // before, unless that is zero. It returns zero while no heartbeat has arrived.
-func (s *Scheduler) sendHeartbeat(membership protocol.Membership, before time.Time) (started time.Time) {
-	beats, _ := s.store.(protocol.Heartbeater)
+func (s *Scheduler) sendHeartbeat(before time.Time) (started time.Time) {
 	// The heartbeat says what the store's clock is like. Where the clock was trusted just now, its
 	// bounds are enough for that.
-	if (beats == nil || before.IsZero() || s.trust.holds()) && !s.look() {
+	if (before.IsZero() || s.trust.holds()) && !s.look() {
 		return before
 	}
 	ctx, cancel := s.call()
 	defer cancel()
-	if beats == nil {
-		s.instances.look(ctx, membership, &s.heartbeats, s.replica, s.epoch)
-	}
 	now, me := s.heartbeat(before)
 	me.Set, _ = s.sets.Publish(ctx, me.Jobs) // if that fails, the others do not know the jobs until it is tried again
-	var announced bool
-	var err error
-	if beats != nil {
-		announced, err = s.beatAndRead(ctx, beats, now, me)
-	} else {
-		announced, err = s.announceAndRead(ctx, membership, me)
-	}
-	if !announced {
+	if !s.beatAndRead(ctx, now, me) {
 		return before
 	}
-	if err == nil {
-		s.takeMembers(ctx)
-	}
+	s.takeMembers(ctx)
 	return me.Started
 }
 
@@ -138,7 +121,7 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Rep
 // beatAndRead sends a heartbeat, looks at the store's clock, and takes in the members if they are
 // others than before. It reports whether the heartbeat was accepted. A heartbeat that finds the
 // store's clock elsewhere is none: it would say that this replica trusts that clock.
-func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater, now time.Time, me heartbeat.Replica) (announced bool, err error) {
+func (s *Scheduler) beatAndRead(ctx context.Context, now time.Time, me heartbeat.Replica) (announced bool) {
 	h, info := &s.heartbeats, me.Encode()
 	beat := protocol.Heartbeat{
 		Holder: s.replica, Info: info, Life: me.Life, Before: h.announced, Version: h.version, Known: h.known(),
@@ -148,16 +131,16 @@ func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater,
 		beat.Version = "" // the time of each heartbeat is needed, too
 	}
 	sent := time.Now()
-	p, err := store.Heartbeat(ctx, beat)
+	p, err := s.store.Heartbeat(ctx, beat)
 	received := time.Now()
 	if err != nil {
 		s.look() // that may be for memory that is full, so it says nothing about whether the store answers
-		return false, err
+		return false
 	}
 	s.sawTime(sent, received, p.Now, p.Since)
 	if p.OutOfBounds {
 		s.answered(reads, received.Sub(sent), nil)
-		return false, nil
+		return false
 	}
 	s.answered(writes, received.Sub(sent), nil)
 	h.announced = protocol.InfoDigest(info)
@@ -168,21 +151,7 @@ func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater,
 		h.fillIn(p.Members)
 		h.take(p.Members, p.Version)
 	}
-	return true, nil
-}
-
-// announceAndRead does the same over a store that needs more than one call for it.
-func (s *Scheduler) announceAndRead(ctx context.Context, membership protocol.Membership, me heartbeat.Replica) (announced bool, err error) {
-	sent := time.Now()
-	if err := membership.SendHeartbeat(ctx, s.replica, me.Encode(), me.Life); err != nil {
-		return false, err
-	}
-	s.answered(writes, time.Since(sent), nil)
-	members, err := s.heartbeats.read(ctx, membership)
-	if err == nil {
-		s.heartbeats.take(members, "")
-	}
-	return true, err
+	return true
 }
 
 // takeMembers acts on what the members say.

@@ -22,21 +22,21 @@ const (
 	verbMembers  = "members"
 )
 
-// SendHeartbeat implements [protocol.Membership].
+// SendHeartbeat implements [protocol.Store].
 func (a *audit) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Store.SendHeartbeat(ctx, holder, info, life)
 }
 
-// Members implements [protocol.Membership].
+// Members implements [protocol.Store].
 func (a *audit) Members(ctx context.Context) ([]protocol.Member, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Store.Members(ctx)
 }
 
-// Heartbeat implements [protocol.Heartbeater].
+// Heartbeat implements [protocol.Store].
 func (a *audit) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,20 +49,20 @@ func (a *audit) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.P
 
 func (l *link) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
 	return through(ctx, l, call{verb: verbAnnounce}, func(ctx context.Context) (protocol.Pulse, error) {
-		return l.store.(protocol.Heartbeater).Heartbeat(ctx, h)
+		return l.Store.Heartbeat(ctx, h)
 	})
 }
 
 func (l *link) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	_, err := through(ctx, l, call{verb: verbAnnounce}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.store.(protocol.Membership).SendHeartbeat(ctx, holder, info, life)
+		return struct{}{}, l.Store.SendHeartbeat(ctx, holder, info, life)
 	})
 	return err
 }
 
 func (l *link) Members(ctx context.Context) ([]protocol.Member, error) {
 	return through(ctx, l, call{verb: verbMembers}, func(ctx context.Context) ([]protocol.Member, error) {
-		return l.store.(protocol.Membership).Members(ctx)
+		return l.Store.Members(ctx)
 	})
 }
 

@@ -20,7 +20,7 @@ func (s *Scheduler) repeatOutages(ctx context.Context) {
 		case !now.Before(next):
 			next = next.Add(again)
 			if err := s.health.lastError(); err != nil {
-				s.observe(StoreChanged{Away: now.Sub(began), Err: err, Hint: s.hint(err)})
+				s.observe(StoreChanged{Away: now.Sub(began), Err: err, Hint: s.store.Hint(err)})
 			}
 		}
 		if !began.IsZero() {

@@ -38,7 +38,7 @@ func (s *Scheduler) notReady(why error) error {
 		return fmt.Errorf("scheduler: not ready: %w; the store has not answered yet", why)
 	default:
 		text := ""
-		if hint := s.hint(last); hint != "" {
+		if hint := s.store.Hint(last); hint != "" {
 			text = "; " + hint
 		}
 		return fmt.Errorf("scheduler: not ready: %w; the store said: %w%s", why, last, text)

@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Repair implements [protocol.Repairer]. Ticks that were skipped by the wrong clock come due again.
+// Repair implements [protocol.Store]. Ticks that were skipped by the wrong clock come due again.
 func (a *audit) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaired, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

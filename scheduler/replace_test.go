@@ -19,7 +19,7 @@ var replacing = jobs.WithOverlap(jobs.Replace)
 // disconnected is a store that sends no notifications.
 type disconnected struct{ protocol.Store }
 
-// startDisconnected starts a replica whose store is no [protocol.Watcher].
+// startDisconnected starts a replica whose store notifies nobody.
 func (f *fleet) startDisconnected(id string, options ...scheduler.Option) *replica {
 	f.t.Helper()
 	return f.startOver(id, func(l *link) protocol.Store { return disconnected{l} }, options...)

@@ -38,7 +38,6 @@ type Scheduler struct {
 	trust   *trust
 	health  *health
 	contact *storeContact
-	reach   protocol.Reacher // nil of a store that answers as a whole
 	timers  *timers
 	queue   *admission
 	calls   *callTimeout
@@ -142,7 +141,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		o.observe = []func(Event){logFailures()}
 	}
 	s := &Scheduler{
-		store: store, life: newLife(), namespace: protocol.NamespaceOf(store), replica: o.replica, ttl: o.ttl, grace: o.grace,
+		store: store, life: newLife(), namespace: store.Namespace(), replica: o.replica, ttl: o.ttl, grace: o.grace,
 		observers: newObservers(o.sync, o.observe),
 		observed:  observed || len(o.sync) > 0,
 		timers:    newTimers(), calls: newCallTimeout(max(min(o.ttl/4, time.Second), 50*time.Millisecond)),
@@ -154,10 +153,9 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
 	s.contact = newContact(o.ttl)
-	s.reach, _ = store.(protocol.Reacher)
-	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.ttl), newHealth(s.storeChanged, s.hint)
+	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.ttl), newHealth(s.storeChanged, store.Hint)
 	s.facts, s.health.back = newFacts(store), s.storeIsBack
-	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed(store)
+	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed()
 	s.inquiries = newInquiries(s.epoch, o.ttl)
 	s.sets = heartbeat.NewJobSets(store)
 	s.renewer = lease.NewRenewer(store)
@@ -259,9 +257,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	helpers.Go(func() { s.watch(background) })
 	helpers.Go(func() { s.sendHeartbeats(background) })
 	helpers.Go(func() { s.writeFacts(background) })
-	if s.facts.journal != nil {
-		helpers.Go(func() { s.noteDefinitions(background) })
-	}
+	helpers.Go(func() { s.noteDefinitions(background) })
 	helpers.Go(func() { s.sendReports(background) })
 	helpers.Go(func() { s.receiveReports(background) })
 	helpers.Go(func() { s.admit(background) })

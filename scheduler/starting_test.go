@@ -20,7 +20,7 @@ func (f *fleet) startBoth(id string, list []*jobs.Job, wrap func(*link) protocol
 	f.t.Helper()
 	var registry jobs.Registry
 	require.NoError(f.t, registry.Add(list...))
-	r := &replica{link: &link{store: f.store}, done: make(chan struct{})}
+	r := &replica{link: &link{Store: f.store}, done: make(chan struct{})}
 	options = append([]scheduler.Option{
 		scheduler.WithReplica(id), scheduler.WithTTL(ttl),
 		scheduler.WithObserver(func(scheduler.Event) {}), // else failures are logged

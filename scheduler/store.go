@@ -22,14 +22,6 @@ func (s *Scheduler) storeChanged(e Event) {
 	s.observe(e)
 }
 
-// hint asks the store what to change when its calls fail with err.
-func (s *Scheduler) hint(err error) string {
-	if c, ok := s.store.(protocol.Checker); ok {
-		return c.Hint(err)
-	}
-	return ""
-}
-
 // answered takes in how a call of the store went.
 func (s *Scheduler) answered(kind callKind, took time.Duration, err error) {
 	if errors.Is(err, protocol.ErrRecord) { // the store has answered, though not to this
@@ -39,9 +31,6 @@ func (s *Scheduler) answered(kind callKind, took time.Duration, err error) {
 	if err == nil {
 		now := steady.Now()
 		s.contact.Answered(now.Add(-took), now)
-	}
-	if _, ok := s.store.(protocol.Membership); !ok { // no heartbeat shows when writes work again
-		kind = reads
 	}
 	if s.health.report(kind, took, err) {
 		s.wantAnnounce()
@@ -292,14 +281,10 @@ func (s *Scheduler) syncSingly(part []*contender) bool {
 
 // watch is notified by the store what need not be waited for any longer.
 func (s *Scheduler) watch(ctx context.Context) {
-	w, ok := s.store.(protocol.Watcher)
-	if !ok {
-		return
-	}
 	var connected atomic.Bool // notifications come from several goroutines
 	resubscribe(ctx, func(ctx context.Context) {
 		connected.Store(false)
-		_ = w.Watch(ctx, func(name string, tick int64) { // an error shows in the other calls, if it matters
+		_ = s.store.Watch(ctx, func(name string, tick int64) { // an error shows in the other calls, if it matters
 			if name == "" {
 				connected.Store(true)
 				s.contact.listening(true)

@@ -59,7 +59,7 @@ func TestUpdateSaysWhatItHasChanged(t *testing.T) {
 func TestUpdateBeforeRun(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
-		s, err := scheduler.New(&link{store: f.store}, nil, scheduler.WithReplica("a"), scheduler.WithTTL(ttl))
+		s, err := scheduler.New(&link{Store: f.store}, nil, scheduler.WithReplica("a"), scheduler.WithTTL(ttl))
 		require.NoError(t, err)
 		require.Equal(t, scheduler.Changes{Added: []string{"job"}}, s.Update(f.registry(f.jobs...)))
 		ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)

@@ -32,7 +32,7 @@ func call[T any](ctx context.Context, l *link, do func(ctx context.Context) (T, 
 	return got, fault
 }
 
-// SendHeartbeat implements [protocol.Membership].
+// SendHeartbeat implements [protocol.Store].
 func (s *store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	_, err := call(ctx, s.link, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.shared.SendHeartbeat(ctx, holder, info, life)
@@ -40,27 +40,27 @@ func (s *store) SendHeartbeat(ctx context.Context, holder string, info []byte, l
 	return err
 }
 
-// Members implements [protocol.Membership].
+// Members implements [protocol.Store].
 func (s *store) Members(ctx context.Context) ([]protocol.Member, error) {
 	return call(ctx, s.link, s.shared.Members)
 }
 
-// FormerMembers implements [protocol.MemberHistory].
+// FormerMembers implements [protocol.Store].
 func (s *store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	return call(ctx, s.link, s.shared.FormerMembers)
 }
 
-// MembersBut implements [protocol.KnownMembers].
+// MembersBut implements [protocol.Store].
 func (s *store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
 	return call(ctx, s.link, func(ctx context.Context) ([]protocol.Member, error) { return s.shared.MembersBut(ctx, known) })
 }
 
-// Heartbeat implements [protocol.Heartbeater].
+// Heartbeat implements [protocol.Store].
 func (s *store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
 	return call(ctx, s.link, func(ctx context.Context) (protocol.Pulse, error) { return s.shared.Heartbeat(ctx, h) })
 }
 
-// PutSet implements [protocol.Sets].
+// PutSet implements [protocol.Store].
 func (s *store) PutSet(ctx context.Context, content []byte, life time.Duration) error {
 	_, err := call(ctx, s.link, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.shared.PutSet(ctx, content, life)
@@ -68,17 +68,17 @@ func (s *store) PutSet(ctx context.Context, content []byte, life time.Duration) 
 	return err
 }
 
-// KeepSets implements [protocol.Sets].
+// KeepSets implements [protocol.Store].
 func (s *store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
 	return call(ctx, s.link, func(ctx context.Context) ([]bool, error) { return s.shared.KeepSets(ctx, digests, life) })
 }
 
-// GetSets implements [protocol.Sets].
+// GetSets implements [protocol.Store].
 func (s *store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
 	return call(ctx, s.link, func(ctx context.Context) ([][]byte, error) { return s.shared.GetSets(ctx, digests) })
 }
 
-// Publish implements [protocol.Publisher].
+// Publish implements [protocol.Store].
 func (s *store) Publish(ctx context.Context, message []byte) error {
 	_, err := call(ctx, s.link, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.shared.Publish(ctx, message)
@@ -86,7 +86,7 @@ func (s *store) Publish(ctx context.Context, message []byte) error {
 	return err
 }
 
-// Subscribe implements [protocol.Publisher].
+// Subscribe implements [protocol.Store].
 func (s *store) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return s.link.listen(ctx, func(ctx context.Context, through func(string) bool) error {
 		return s.shared.Subscribe(ctx, func(message []byte) {

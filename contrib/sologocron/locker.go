@@ -56,7 +56,6 @@ var ErrNotMine = errors.New("sologocron: another replica runs this tick, or has 
 // Locker is a gocron.Locker over a store of leases. It is safe for concurrent use.
 type Locker struct {
 	store     lease.Store
-	records   protocol.Inspector
 	own       *redislease.Store // the same, when [NewRedisLocker] has made it
 	renewer   *lease.Renewer
 	holder    string
@@ -147,8 +146,6 @@ func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
 		}
 	}
 	fault(store != nil, "store", store, "must not be nil")
-	records, ok := store.(protocol.Inspector)
-	fault(store == nil || ok, "store", fmt.Sprintf("%T", store), "must be one that shows records: a protocol.Inspector")
 	fault(naming.Valid(set.holder), "holder", set.holder, naming.Rule)
 	fault(set.ttl >= 100*time.Millisecond && set.ttl <= 24*time.Hour, "ttl", set.ttl, "must be from 100ms to 24h")
 	fault(set.grain >= time.Millisecond, "grain", set.grain, "must be at least 1ms")
@@ -157,7 +154,7 @@ func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
 		return nil, err
 	}
 	return &Locker{
-		store: store, records: records, renewer: lease.NewRenewer(store), holder: set.holder, ttl: set.ttl,
+		store: store, renewer: lease.NewRenewer(store), holder: set.holder, ttl: set.ttl,
 		grain: set.grain, early: set.early, schedules: set.schedules, old: set.old,
 		made: time.Now(), calls: map[string]time.Time{},
 	}, nil

@@ -32,7 +32,7 @@ func (l *Locker) since(job string, called, now time.Time) time.Time {
 
 // servedSince reports whether another replica has run the job since a moment, or runs it.
 func (l *Locker) servedSince(ctx context.Context, name string, since time.Time) (served bool, watermark int64, err error) {
-	r, err := l.records.Inspect(ctx, name)
+	r, err := l.store.Inspect(ctx, name)
 	if err != nil {
 		return false, 0, err
 	}

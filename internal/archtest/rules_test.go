@@ -29,7 +29,7 @@ var layers = map[string]layer{
 		"any store may build on it, so it knows leases only",
 	},
 	"./lease/driver": {
-		[]string{"./internal/protocol", "./internal/record", "./internal/keyqueue", "./internal/sleep"},
+		[]string{"./internal/protocol", "./internal/record", "./internal/keyqueue", "./internal/sleep", "./internal/steady"},
 		"the rules over any store of values, so it knows leases only",
 	},
 	"./lease/memlease": {

@@ -49,8 +49,7 @@ func (timeout) Error() string { return "no answer in time" }
 
 func (timeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// Store is a lease.Store over a medium, with every ability of a [driver.Session], and members, sets
-// and messages. It is safe for concurrent use.
+// Store is a lease.Store over a medium. It is safe for concurrent use.
 type Store struct {
 	*driver.Session
 	values *values
@@ -85,10 +84,10 @@ func (s *Store) Exists(ctx context.Context) (bool, error) {
 	return exists, s.values.failed(ctx, err)
 }
 
-// Check implements [protocol.Checker].
+// Check implements [protocol.Store].
 func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [protocol.Checker].
+// Hint implements [protocol.Store].
 func (s *Store) Hint(err error) string {
 	if errors.Is(err, ErrClosed) {
 		return "close the store when everything that uses it has ended"

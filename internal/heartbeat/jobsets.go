@@ -15,7 +15,7 @@ import (
 // JobSets keeps sets of jobs in a store, and reads those that heartbeats name: each distinct set
 // once. It is safe for concurrent use.
 type JobSets struct {
-	store protocol.Sets // nil where the store keeps none
+	store protocol.Store
 
 	mu    sync.Mutex
 	known map[string]map[string]string // jobs with their revisions, by digest
@@ -41,18 +41,16 @@ const (
 
 // NewJobSets returns one that knows no sets.
 func NewJobSets(store protocol.Store) *JobSets {
-	s := &JobSets{known: map[string]map[string]string{}}
-	s.store, _ = store.(protocol.Sets)
-	return s
+	return &JobSets{store: store, known: map[string]map[string]string{}}
 }
 
 // Publish keeps a replica's jobs in the store, and returns the digest for its heartbeat. The digest
-// is "" when the heartbeat lists the jobs itself, as they are few, or the store keeps no sets. Call
+// is "" when the heartbeat lists the jobs itself, as they are few. Call
 // it for each heartbeat: it looks from time to time whether the store still has the set, and puts
 // what the store lost. With an error others may not know the jobs yet; the next call tries again.
 // The map must not be changed afterwards.
 func (s *JobSets) Publish(ctx context.Context, jobs map[string]string) (digest string, err error) {
-	if s.store == nil || len(jobs) <= inlineJobs {
+	if len(jobs) <= inlineJobs {
 		return "", nil
 	}
 	s.publishing.Lock()

@@ -24,7 +24,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Replica is the heartbeat of a replica, sent every few seconds by [protocol.Membership]. Its
+// Replica is the heartbeat of a replica, sent every few seconds by [protocol.Store]. Its
 // fields are those of fleet.Replica, which says what each means: the one is converted into the
 // other.
 type Replica struct {
@@ -114,7 +114,7 @@ type failingJSON struct {
 // read what each says every few seconds.
 const MostJobs = 1000
 
-// Encode writes r for [protocol.Membership], times and durations in whole milliseconds. It leaves
+// Encode writes r for [protocol.Store], times and durations in whole milliseconds. It leaves
 // the jobs out when it names a Set, or they are more than [MostJobs].
 func (r Replica) Encode() []byte {
 	w := replicaJSON{

@@ -89,7 +89,7 @@ func (s *simulation) live(life time.Duration) {
 
 // trigger triggers a job, if the store has it, and has the judge look for what becomes of it.
 func (s *simulation) trigger(job string) {
-	answer, err := s.fleet.Store().(protocol.Controller).Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
+	answer, err := s.fleet.Store().Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
 	if err == nil && answer.Status == protocol.Opened {
 		s.judge.trigger(tick{job, answer.Tick})
 	}

@@ -203,7 +203,7 @@ func (j *judge) end(list []*jobs.Job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, job := range list {
-		record, err := j.fleet.Store().(protocol.Inspector).Inspect(context.Background(), job.Name())
+		record, err := j.fleet.Store().Inspect(context.Background(), job.Name())
 		if err != nil {
 			j.failLocked("%v", err)
 			continue

@@ -115,7 +115,7 @@ func (h Head) Encode() ([]byte, error) {
 }
 
 // ReadHead reads the value of the namespace.
-func ReadHead(ctx context.Context, k protocol.ProgressKeeper) (h Head, version protocol.ProgressVersion, err error) {
+func ReadHead(ctx context.Context, k protocol.Store) (h Head, version protocol.ProgressVersion, err error) {
 	list, err := k.Progress(ctx, []string{""})
 	if err != nil {
 		return h, version, err
@@ -129,7 +129,7 @@ func ReadHead(ctx context.Context, k protocol.ProgressKeeper) (h Head, version p
 }
 
 // ReadJob reads the value of a job. One that cannot be understood is none.
-func ReadJob(ctx context.Context, k protocol.ProgressKeeper, name string) (j Job, err error) {
+func ReadJob(ctx context.Context, k protocol.Store, name string) (j Job, err error) {
 	list, err := k.Progress(ctx, []string{name})
 	if err != nil {
 		return j, err

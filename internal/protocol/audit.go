@@ -1,31 +1,9 @@
 package protocol
 
 import (
-	"context"
 	"errors"
 	"fmt"
 )
-
-// AuditLog is a [Store] that keeps the acts of people on its namespace. It is one list for all
-// names, which outlives the records and journals that it is about. No decision depends on it.
-//
-// The list has a budget in bytes. When it is used up, the oldest entries are removed.
-type AuditLog interface {
-	// AppendAudit adds an entry, with the store's time. The same request again (after a lost reply)
-	// changes nothing while its entry is among the newest. The request matches the pattern of a
-	// name.
-	AppendAudit(ctx context.Context, request string, text []byte) error
-
-	// Audit returns n entries, or what there is, newest first: n from 1 to MaxAuditPage. The cursor
-	// is "" at first, and then the Next of the page before. Entries that come meanwhile do not move
-	// those of later pages.
-	Audit(ctx context.Context, cursor string, n int) (AuditPage, error)
-
-	// SetAuditBudget sets the budget of the namespace, in bytes, from MinAuditBudget to
-	// MaxAuditBudget, for all who append. A smaller one than before removes the oldest entries at
-	// once.
-	SetAuditBudget(ctx context.Context, bytes int) error
-}
 
 // The limits of an [AuditLog], in bytes, and of its pages, in entries.
 const (

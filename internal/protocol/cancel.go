@@ -1,24 +1,10 @@
 package protocol
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
 )
-
-// Canceller is a [Store] by which people end a run that another holds.
-type Canceller interface {
-	// Cancel ends a tick that is open. One that waits, is released, or whose lease has run out is
-	// settled as cancelled at once. One that is held is marked. Its holder's next renewal returns
-	// [ErrCancelled] and extends nothing, and a [Watcher] is notified with [Cancelling]. If the
-	// lease runs out first, the next claim of the name settles the tick as cancelled. It is never
-	// granted again. It returns [ErrUnknown] when there is no record.
-	//
-	// The same cancel again, by anybody, changes nothing; while the tick is one of the last Remembered
-	// that were settled, the answer stays the same too.
-	Cancel(ctx context.Context, c Cancel) (Cancelled, error)
-}
 
 // Cancel asks for the end of a tick.
 type Cancel struct {
@@ -47,7 +33,7 @@ type Cancelled struct {
 	Remaining time.Duration // of the holder's lease, which is not extended any more; of CancelPending
 }
 
-// Cancelling is passed by a [Watcher] in place of a tick when a tick of the name was cancelled.
+// Cancelling is passed by [Store.Watch] in place of a tick when a tick of the name was cancelled.
 const Cancelling = -2
 
 // ErrCancelled is matched by the cause of a lease's context when somebody has cancelled its tick.

@@ -9,28 +9,6 @@ import (
 	"time"
 )
 
-// Checker is a [Store] that says what keeps it from working, and what to change.
-type Checker interface {
-	Store
-
-	// Check makes the calls that a fleet depends on, and returns nil when all of them work.
-	// Otherwise the error joins a [*CheckError] for each call that fails. When the store does not
-	// answer at all, it is the error of the first call. It writes one small record, the lock
-	// solotick-check, which nobody waits for.
-	Check(ctx context.Context) error
-
-	// Hint says what to change when a call fails with err; "" when the store has nothing to say
-	// about it.
-	Hint(err error) string
-}
-
-// Examiner is a [Store] that knows what of its server's settings endangers a fleet.
-type Examiner interface {
-	// Examine returns what is wrong with the settings of the server, as far as that says them; none
-	// when it does not answer.
-	Examine(ctx context.Context) []Warning
-}
-
 // Warning is a setting of a server that endangers a fleet.
 type Warning struct {
 	Check  string // what was looked at, as doctor calls it: eviction, persistence, messages
@@ -59,18 +37,14 @@ func (e *CheckError) Unwrap() error { return e.Err }
 // checkName is of a lock that has room for everybody who checks at once.
 const checkName = "solotick-check"
 
-// Check makes the calls of any store, as [Checker.Check] says. A store implements Checker with it.
+// Check makes the calls of any store, as [Store.Check] says.
 func Check(ctx context.Context, s Store) error {
 	var faults []error
 	try := func(call string, err error) bool {
 		if err == nil {
 			return true
 		}
-		e := &CheckError{Call: call, Err: err}
-		if c, ok := s.(Checker); ok {
-			e.Hint = c.Hint(err)
-		}
-		faults = append(faults, e)
+		faults = append(faults, &CheckError{Call: call, Err: err, Hint: s.Hint(err)})
 		return false
 	}
 	if _, _, err := s.Time(ctx); !try("Time", err) {
@@ -79,21 +53,15 @@ func Check(ctx context.Context, s Store) error {
 	request := strings.ToLower(rand.Text())
 	_, err := s.Claim(ctx, Claim{Name: checkName, Tick: 1, Holder: "check", Request: request, TTL: time.Second, OnlyOpen: true})
 	try("Claim", err) // never open: it is granted nothing
-	if l, ok := s.(Locker); ok {
-		c := LockClaim{Name: checkName, Holder: "check", Request: request, TTL: time.Second, Permits: 1, Limit: MaxPermits}
-		a, err := l.ClaimLock(ctx, c)
-		if try("ClaimLock", err) {
-			try("RenewLocks", l.RenewLocks(ctx, []LockGrant{c.Grant(a)})[0])
-			try("ReleaseLock", l.ReleaseLock(ctx, c.Grant(a)))
-		}
+	c := LockClaim{Name: checkName, Holder: "check", Request: request, TTL: time.Second, Permits: 1, Limit: MaxPermits}
+	a, err := s.ClaimLock(ctx, c)
+	if try("ClaimLock", err) {
+		try("RenewLocks", s.RenewLocks(ctx, []LockGrant{c.Grant(a)})[0])
+		try("ReleaseLock", s.ReleaseLock(ctx, c.Grant(a)))
 	}
-	if i, ok := s.(Inspector); ok {
-		_, err := i.Inspect(ctx, checkName)
-		try("Inspect", err)
-	}
-	if r, ok := s.(Membership); ok {
-		_, err := r.Members(ctx)
-		try("Members", err)
-	}
+	_, err = s.Inspect(ctx, checkName)
+	try("Inspect", err)
+	_, err = s.Members(ctx)
+	try("Members", err)
 	return errors.Join(faults...)
 }

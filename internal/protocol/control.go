@@ -1,39 +1,11 @@
 package protocol
 
 import (
-	"context"
 	"errors"
 	"time"
 )
 
-// Controller is a [Store] by which people, and programs on their behalf, control a name that others
-// contend for.
-type Controller interface {
-	// Pause makes every claim of a new tick settle it as skipped, until Resume. Open ticks go on,
-	// and triggered ones are granted. A name that is paused already stays so since then; a new reason
-	// takes the place of the old one, with who gave it. It returns the pause in force, or [ErrUnknown] when there is no record.
-	Pause(ctx context.Context, name string, p Pause) (Pause, error)
-
-	// Resume ends the pause, and decides every tick that was due by now: those that nobody has
-	// claimed meanwhile are skipped as well. The watermark moves to now in Unix ms, less the Jitter
-	// of the [Policy]: a tick after that is skipped by its claim, if NotBefore is not later than
-	// the Resume. It returns the pause that it ended, or nil if there was
-	// none. A repeated Resume whose first answer was lost returns nil as well.
-	Resume(ctx context.Context, name string, r Resume) (*Pause, error)
-
-	// Trigger opens a tick, now in Unix ms or a little more, that waits to be claimed, or says why
-	// not. See [TriggerStatus]. The same request again gets the same answer, while the tick waits,
-	// and for TriggeredFor. Who sends it again keeps the first Until, less than TriggeredFor away:
-	// so it is refused before it is forgotten. The [Policy] of the record binds every trigger. It
-	// returns [ErrUnknown] when there is no record, and [ErrPayloadDiffers] for a Key that came
-	// with another Payload before.
-	//
-	// The tick may be past the watermark. A claim of it sets OnlyOpen, so that it is not granted
-	// again when it is settled.
-	Trigger(ctx context.Context, t Trigger) (Triggered, error)
-}
-
-// ErrUnknown is returned by a [Controller] for a name that has no record: nobody has ever contended
+// ErrUnknown is returned for a name that has no record: nobody has ever contended
 // for it.
 var ErrUnknown = errors.New("lease: there is no record of this name")
 
@@ -149,24 +121,6 @@ func (s TriggerStatus) String() string {
 	return names[s]
 }
 
-// Membership is a [Store] that knows who takes part.
-type Membership interface {
-	// SendHeartbeat says that holder lives, for the given time, and keeps info about it: at most
-	// MaxInfo bytes. A life of 0 takes holder off at once.
-	SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
-	// Members returns those that live, sorted by holder.
-	Members(ctx context.Context) ([]Member, error)
-}
-
-// MemberHistory is a [Membership] that keeps, for a while, who took part: evidence of who lived
-// when.
-type MemberHistory interface {
-	// FormerMembers returns the members whose life ended, or that were taken off, within the last
-	// FormerFor. The one with the newest last heartbeat comes first, and there are at most
-	// MaxFormer. Remaining is 0. One that is announced again is not among them.
-	FormerMembers(ctx context.Context) ([]Member, error)
-}
-
 const (
 	// FormerFor is for how long a former member is kept.
 	FormerFor = 24 * time.Hour
@@ -183,5 +137,5 @@ type Member struct {
 	Info          []byte
 	Remaining     time.Duration // of its life, unless it is announced again
 	LastHeartbeat time.Time     // when it was announced last, or taken off, by the store's clock; zero when that is not known
-	Known         bool          // of [KnownMembers]: the caller knows the Info, which is left out
+	Known         bool          // of [Store.MembersBut]: the caller knows the Info, which is left out
 }

@@ -1,6 +1,5 @@
 // Package protocol is the contract between users of leases and stores. It has the verbs, their
-// requests and answers, and the rules that every store obeys. Each optional ability is an interface
-// of its own. Package leasetest has a case for each rule. Package driver does all of it over a
+// requests and answers, and the rules that every store obeys. Package leasetest has a case for each rule. Package driver does all of it over a
 // store that keeps small values; package lease is for holders of a lease.
 //
 // A lock that is deleted when its holder is done forgets that the work was done: the next that
@@ -32,7 +31,7 @@
 //
 // # Locks
 //
-// A store that is a [Locker] keeps locks as well, apart from the record of their name and without a
+// A store keeps locks as well, apart from the record of their name and without a
 // memory. A lock has permits, of which several holders may have some, and a queue of waiters. A
 // [LockClaim] asks for them. Package lock makes of that what programs know: mutexes, semaphores,
 // read-write locks and so on.

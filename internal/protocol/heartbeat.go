@@ -1,17 +1,10 @@
 package protocol
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 )
-
-// Heartbeater is a [Membership] that does in one call what a member does every few seconds. It
-// announces the member, asks for the store's time, and reads the members when they have changed.
-type Heartbeater interface {
-	Heartbeat(ctx context.Context, h Heartbeat) (Pulse, error)
-}
 
 // Heartbeat announces a member.
 type Heartbeat struct {

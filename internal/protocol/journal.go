@@ -1,25 +1,10 @@
 package protocol
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 )
-
-// Journal is a [Store] that keeps notes for people, apart from the records: acts of people about a
-// name, and observations. No decision about a tick depends on one: while a note cannot be written,
-// the fleet goes on without it.
-//
-// Each name has a journal of its own, and the namespace has one too, that of the empty name. A
-// journal keeps its newest notes: [MaxNotes] at most, and at least a quarter of that.
-type Journal interface {
-	// Append adds a note, with the store's time. The same request again (after a lost reply) changes
-	// nothing while its note is kept, whatever the text. The request matches the pattern of a name.
-	Append(ctx context.Context, name, request string, text []byte) error
-	// Notes returns the newest n notes of a name, newest first; all that are kept when n is below 1.
-	Notes(ctx context.Context, name string, n int) ([]JournalEntry, error)
-}
 
 const (
 	// MaxNotes is how many notes a journal keeps at most.
@@ -28,7 +13,7 @@ const (
 	MaxNoteText = 4096
 )
 
-// JournalEntry is a note in a [Journal].
+// JournalEntry is a note in a journal.
 type JournalEntry struct {
 	At      time.Time // when it was written, by the store's clock, in microseconds
 	Request string

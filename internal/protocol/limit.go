@@ -1,25 +1,12 @@
 package protocol
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"time"
 )
-
-// Limiter is a [Store] that counts how often something happens, by its own clock.
-type Limiter interface {
-	// Take takes units of a limit, all that are asked for or none. The zero state of a name is that
-	// nothing was taken. Several calls for one name at one time may travel as one; each is answered
-	// as if they had come one by one.
-	//
-	// A call whose reply got lost is asked for again with the same id while its caller waits, and
-	// is answered as before. An error means that it is unknown whether the units were taken: more
-	// than that are never taken.
-	Take(ctx context.Context, t Take) (Taken, error)
-}
 
 // Limit says how often something may happen. Count is from 1 to 1,000,000,000, Per from 1 ms to 365
 // days.

@@ -1,54 +1,9 @@
 package protocol
 
 import (
-	"context"
 	"math"
 	"time"
 )
-
-// Locker is a [Store] that grants locks as well: permits of a name, of which several holders may
-// have some, and a queue of waiters. A lock is apart from the record of its name, and has no
-// memory. What [Store] says of atomicity, time, tokens and repeated requests holds for locks too;
-// package lock makes of them what programs know.
-type Locker interface {
-	Store
-
-	// ClaimLock asks for permits of a lock. Status of the answer is [Granted], [Held] or [Queued].
-	ClaimLock(ctx context.Context, c LockClaim) (LockAnswer, error)
-
-	// RenewLocks extends the leases of grants by their TTL, counted from now. It answers for each
-	// grant: nil when extended, [ErrFenced] when it has ended or was taken away, any other error
-	// when the outcome is unknown. A grant that the store has forgotten is written back if there is
-	// room for it.
-	RenewLocks(ctx context.Context, grants []LockGrant) []error
-
-	// ReleaseLock gives back what a grant holds, and the place in the queue of its Holder and
-	// Request. With Token 0 that is whatever these have: for a claim whose answer was lost. When
-	// Pending is set, it refuses later claims of this Holder and Request, for [WithdrawnFor]. It
-	// returns [ErrFenced] when the grant was taken away.
-	ReleaseLock(ctx context.Context, g LockGrant) error
-
-	// Lock returns the lock of that name; the zero Lock, but for its name, when nobody holds it or
-	// waits for it.
-	Lock(ctx context.Context, name string) (Lock, error)
-
-	// Locks lists the locks that are held or waited for and whose names begin with prefix, about
-	// count at a time, in no order. Give the cursor "" first and then the returned next, which is
-	// "" when there are no more. A lock that is held throughout is listed, perhaps twice.
-	Locks(ctx context.Context, prefix, cursor string, count int) (locks []Lock, next string, err error)
-
-	// ForceRelease takes the grant with this token away from its holder and reports whether it was
-	// held. The holder is notified: its next renewal is answered with [ErrFenced]. Until then it
-	// works on, so that what it still writes has to be refused by its token.
-	ForceRelease(ctx context.Context, name string, token int64) (held bool, err error)
-
-	// Listen calls wake until ctx ends or the connection fails. It passes the requests that can be
-	// granted now, those whose grants were taken away, and those that set Notify. It calls wake
-	// with the empty name once it listens: earlier events may have been missed. Calls can get lost
-	// or come twice: never wait for one without a limit. No requests means any of that name. wake
-	// must not block.
-	Listen(ctx context.Context, wake func(name string, requests []string)) error
-}
 
 // LockClaim asks for permits of a lock.
 type LockClaim struct {

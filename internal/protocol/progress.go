@@ -1,23 +1,6 @@
 package protocol
 
-import (
-	"context"
-	"fmt"
-)
-
-// ProgressKeeper is a [Store] that keeps, for each name, how far somebody has come with it: a small
-// value that is changed by compare-and-set. Notifications are made with it. No decision about ticks
-// depends on it.
-type ProgressKeeper interface {
-	// Progress returns the values of names, in their order: at most MaxSummaries. The empty name is
-	// the value of the whole namespace.
-	Progress(ctx context.Context, names []string) ([]Progress, error)
-
-	// SetProgress replaces the value of p.Name by p.Data, or removes it for no Data, provided that the
-	// present one is of the Version of p. It returns the present value, and whether that is the one of
-	// p: also when an earlier call has set it. An error means that the outcome is unknown.
-	SetProgress(ctx context.Context, p Progress) (present Progress, done bool, err error)
-}
+import "fmt"
 
 // Progress is a value of a [ProgressKeeper]. It goes with the record of its name: see [Remover].
 type Progress struct {

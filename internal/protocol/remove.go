@@ -1,22 +1,9 @@
 package protocol
 
 import (
-	"context"
 	"errors"
 	"time"
 )
-
-// Remover is a [Store] that removes the record of a name which nobody contends for any more.
-type Remover interface {
-	// Remove removes the record of a name with its history and its journal. It refuses while a tick
-	// is open, and when the record has changed since the caller read it. A claim that comes before
-	// it changes the record, so that nothing is removed; one that comes after it finds no record:
-	// [Unknown]. A record that is made later is a new one, whose tokens are higher than all before.
-	//
-	// The same request again finds nothing to remove. The lock of the name stays. A [Watcher]
-	// passes [PauseChanged] when a record was removed.
-	Remove(ctx context.Context, r Remove) (Removed, error)
-}
 
 // Remove asks for the end of a record.
 type Remove struct {

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,25 +8,10 @@ import (
 	"time"
 )
 
-// Sets is a [Store] that keeps byte strings which many of its clients have in common. Each is kept
-// once per namespace, under its [SetDigest]. Without it each replica of one release would send the
-// same string to each other. No decision about a lease depends on a set. A set is kept for as long
-// as a client reports that it is used. It may be lost sooner (the store was emptied, or had no
-// memory left), and its users then put it again.
-type Sets interface {
-	// PutSet keeps a set for life from now, also where it is kept already. It has 1 to MaxSet
-	// bytes; life is at least 1 ms.
-	PutSet(ctx context.Context, set []byte, life time.Duration) error
-	// KeepSets extends the lives of sets to life from now, and reports of each whether it is kept.
-	KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
-	// GetSets returns the sets with these digests, in their order; nil for each that is not kept.
-	GetSets(ctx context.Context, digests []string) ([][]byte, error)
-}
-
 const (
 	// MaxSet is the greatest length of a set, in bytes.
 	MaxSet = 256 << 10
-	// MaxSetsAtOnce is how many sets one call of [Sets] names at most.
+	// MaxSetsAtOnce is how many sets one call names at most.
 	MaxSetsAtOnce = 16
 )
 
@@ -47,7 +31,7 @@ func CheckSet(set []byte, life time.Duration) error {
 	return errors.Join(append(faults, checkSetLife(life))...)
 }
 
-// CheckDigests returns every fault of the digests that a call of [Sets] names and, of KeepSets, of
+// CheckDigests returns every fault of the digests that a call names and, of KeepSets, of
 // the life, joined; nil when there is none.
 func CheckDigests(digests []string, life time.Duration) error {
 	faults := []error{checkSetLife(life)}

@@ -1,93 +1,11 @@
 package protocol
 
 import (
-	"context"
 	"time"
-
-	"github.com/solotick/solotick/internal/steady"
 )
 
-// Store keeps the records. Package leasetest holds a case for each of these rules, which every
-// implementation obeys:
-//
-//   - The methods are safe for concurrent use, and each name's record changes atomically.
-//   - Time is the store's own clock. Nothing a caller says about time is compared with anything but
-//     that clock.
-//   - Tokens of a name rise strictly. Each grant's token is at least the last one + 1, and at least
-//     the store's clock in microseconds. So they rise even when the record was lost.
-//   - At most one holder of a tick at any instant of the store's clock.
-//   - A tick that is decided and not open is never granted.
-//   - Every method is idempotent: the same request again (after a lost reply) changes nothing and
-//     gets the same answer.
-//   - An error means that the outcome is unknown, never that the claim was lost.
-//   - Answers come from a single round trip: one to claim, one to settle.
-//   - What carries an Until changes nothing when the store's clock is past it.
-//   - A claim whose TakeoverUntil has passed takes no lease for ended that only ran out.
-//   - The methods return when ctx ends.
-type Store interface {
-	// Claim asks for a tick. See [Status] for the answers.
-	Claim(ctx context.Context, c Claim) (Answer, error)
-
-	// Renew extends the leases of grants by their TTL, counted from now, and records their Attempt.
-	// Its answer for each grant is nil when the lease is extended. [ErrFenced] says that another
-	// holds the tick, or that it is settled. [ErrReplaced] and a [*CancelledError] say that the
-	// lease is not extended, since the tick has to make room for a newer one, or was cancelled.
-	// After any other error the outcome is unknown. A grant that the store has forgotten is written
-	// back.
-	Renew(ctx context.Context, grants []Grant) []error
-
-	// Settle records the outcome of the tick, finally, and keeps the grant's Note with it. It
-	// returns [ErrFenced] when the grant is not current; an expired lease that nobody else was
-	// granted since is current. A grant that the store has forgotten is settled.
-	Settle(ctx context.Context, g Grant, outcome Outcome) error
-
-	// Release frees the tick at once: the next claim is granted it, with a higher token and
-	// attempt, as a takeover that Claim.Takeovers does not count. Tick 0 is free as if it had never
-	// been held. It returns [ErrFenced] when the grant is not current.
-	Release(ctx context.Context, g Grant) error
-
-	// Skip settles, without a grant, every tick of a name after p.From up to p.To, provided that
-	// the watermark is p.From. It returns the watermark, and whether this request is the one that
-	// moved it. A watermark below p.From means what Unknown means of a claim.
-	Skip(ctx context.Context, p Skip) (watermark int64, passed bool, err error)
-
-	// Sync returns the records of names, and makes those that do not exist. Of the settled ticks they
-	// have the newest that succeeded or failed.
-	Sync(ctx context.Context, syncs []Sync) ([]Record, error)
-
-	// Time returns the store's clock, and since when the store remembers: a later since than before
-	// shows that it has lost what it knew.
-	Time(ctx context.Context) (now, since time.Time, err error)
-}
-
-// Watcher is a [Store] that notifies replicas of what they wait for. A tick became free before its
-// lease ran out, or a tick that a claim waited for has ended. A holder has to make room. Somebody
-// triggered a tick, or paused or resumed a job.
-type Watcher interface {
-	// Watch calls wake with the name of each such record until ctx ends or the connection fails. It
-	// also passes the tick when that was triggered, [PauseChanged] when it is about a pause,
-	// [Cancelling] when a tick was cancelled, and 0 otherwise. It calls wake with the empty name
-	// once it listens: earlier events may have been missed. Calls can get lost or come twice: never
-	// wait for one without a limit.
-	Watch(ctx context.Context, wake func(name string, tick int64)) error
-}
-
-// Reacher is a [Store] of several servers, of which some may be away while others answer.
-type Reacher interface {
-	// ReachedSince returns since when the server that keeps the record of name has answered this
-	// process with no gap above gap, until when that lasts without another answer, and whether it
-	// does so now.
-	ReachedSince(name string, gap time.Duration) (since, until steady.Instant, ok bool)
-}
-
-// PauseChanged is passed by a [Watcher] in place of a tick when a name was paused or resumed.
+// PauseChanged is passed by [Store.Watch] in place of a tick when a name was paused or resumed.
 const PauseChanged = -1
-
-// Inspector is a [Store] that can show records without changing them.
-type Inspector interface {
-	// Inspect returns the record of name; the zero Record, but for its name, when there is none.
-	Inspect(ctx context.Context, name string) (Record, error)
-}
 
 // Claim asks for one tick of a name.
 type Claim struct {

@@ -1,21 +1,9 @@
 package protocol
 
 import (
-	"context"
 	"errors"
 	"fmt"
 )
-
-// Summarizer is a [Store] that lists the names of its records, and returns summaries of many
-// records at once, without their histories. Like [Inspector], it changes nothing.
-type Summarizer interface {
-	// Names lists names that have a record, about count at a time, in no order. Give an empty
-	// cursor first and then the returned next, which is empty when there are no more. A name that
-	// has a record throughout is listed, perhaps twice.
-	Names(ctx context.Context, cursor string, count int) (names []string, next string, err error)
-	// Summarize returns a summary of each of the names, in their order: at most MaxSummaries.
-	Summarize(ctx context.Context, names []string) ([]Summary, error)
-}
 
 // Summary is the short form of a record; the zero Record, but for its name, when there is none.
 type Summary struct {

@@ -1,5 +1,5 @@
 // Package record decides the answers of a store. It is the state of one name as a value, with each
-// verb of [protocol.Store], [protocol.Controller] and [protocol.Locker] as a method.
+// verb of [protocol.Store] as a method.
 //
 // A store that can change a value atomically (a transaction, a compare and swap, a lock) needs
 // nothing else. It loads the value, calls the method with its clock's time, and saves the value.
@@ -27,7 +27,7 @@ type Record struct {
 	Stop      Stop      // what has to make room
 	Cancels   []Cancel  `json:",omitempty"` // cancelled while they were held
 	// Exceptions are past the watermark, in order, and yet settled or open: see
-	// [protocol.Repairer]. What the watermark has passed since is dropped when it is convenient.
+	// [protocol.Store]. What the watermark has passed since is dropped when it is convenient.
 	Exceptions []int64 `json:",omitempty"`
 	Paused     *protocol.Pause
 	Resumed    time.Time // see [protocol.Record]

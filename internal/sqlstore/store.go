@@ -21,8 +21,7 @@ type Config struct {
 	Timeout   time.Duration // of each call
 }
 
-// Store is a lease.Store in a database, with every ability of a [driver.Session], and members, sets
-// and messages. It is safe for concurrent use.
+// Store is a lease.Store in a database. It is safe for concurrent use.
 type Store struct {
 	*driver.Session
 	db *database
@@ -66,7 +65,7 @@ func New(d *Dialect, c Config) (*Store, error) {
 	return &Store{s, db}, nil
 }
 
-// ClaimLock implements [protocol.Locker]. While a claim waits the process looks for notifications more
+// ClaimLock implements [protocol.Store]. While a claim waits the process looks for notifications more
 // often.
 func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
 	a, err := s.Session.ClaimLock(ctx, c)
@@ -108,10 +107,10 @@ func (s *Store) Exists(ctx context.Context) (exists bool, err error) {
 	return exists, s.db.failed(err)
 }
 
-// Check implements [protocol.Checker].
+// Check implements [protocol.Store].
 func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [protocol.Checker].
+// Hint implements [protocol.Store].
 func (s *Store) Hint(err error) string {
 	hint, _ := s.db.advice(err)
 	return hint

@@ -37,7 +37,7 @@ const maxField = 512
 
 // NoteDefinition keeps a job's definition for fleet.Describe, once for all replicas that have the
 // same revision of it. Text that is too long is cut.
-func NoteDefinition(ctx context.Context, j protocol.Journal, job *jobs.Job) error {
+func NoteDefinition(ctx context.Context, j protocol.Store, job *jobs.Job) error {
 	w := definitionJSON{Job: job.Name(), Fields: job.Fields()}
 	var text []byte
 	for most := maxField; ; most /= 2 {

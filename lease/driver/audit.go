@@ -73,7 +73,7 @@ func sizeOf(list []Entry) (bytes int) {
 
 func auditKey(part int) string { return auditPrefix + strconv.Itoa(part) }
 
-// AppendAudit implements [protocol.AuditLog].
+// AppendAudit implements [protocol.Store].
 func (s *Session) AppendAudit(ctx context.Context, request string, text []byte) error {
 	if err := protocol.CheckNote("", request, text); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (s *Session) AppendAudit(ctx context.Context, request string, text []byte) 
 	})
 }
 
-// SetAuditBudget implements [protocol.AuditLog].
+// SetAuditBudget implements [protocol.Store].
 func (s *Session) SetAuditBudget(ctx context.Context, bytes int) error {
 	if err := protocol.CheckAuditBudget(bytes); err != nil {
 		return err

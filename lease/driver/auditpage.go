@@ -18,7 +18,7 @@ type auditPlace struct{ part, entry int }
 // everything of a part lies before this entry.
 const everything = 1 << 30
 
-// Audit implements [protocol.AuditLog].
+// Audit implements [protocol.Store].
 func (s *Session) Audit(ctx context.Context, cursor string, n int) (page protocol.AuditPage, err error) {
 	at, err := readCursor(cursor)
 	if err = cmp.Or(protocol.CheckAuditPage(n), err); err != nil {

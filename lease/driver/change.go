@@ -20,9 +20,9 @@ const (
 	crowd = 2
 	// longestPause bounds the pauses of those that are in each other's way.
 	longestPause = 500 * time.Millisecond
-	// steady is by how much the store's time may differ from the estimate, at least, before a
+	// stepped is by how much the store's time may differ from the estimate, at least, before a
 	// change of the store's clock is suspected.
-	steady = 5 * time.Second
+	stepped = 5 * time.Second
 	// soon is how far ahead a time may lie for a rule to be tried as if it had come: the store
 	// knows better.
 	soon = 250 * time.Millisecond
@@ -201,7 +201,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 		c.MinStamp = max(c.MinStamp, w.known.Version.Stamp+1)
 	}
 	c.NotBefore, c.NotAfter = at.Bounds()
-	longest := steady
+	longest := stepped
 	for _, l := range w.state.Leases() {
 		was, known := before.take(l.Token)
 		begins := !known || !was.Ends.Equal(l.Ends)

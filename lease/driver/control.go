@@ -8,7 +8,7 @@ import (
 	"github.com/solotick/solotick/internal/record"
 )
 
-// Pause implements [protocol.Controller].
+// Pause implements [protocol.Store].
 func (s *Session) Pause(ctx context.Context, name string, p protocol.Pause) (in protocol.Pause, err error) {
 	if err := cmp.Or(checkName(name), p.Validate()); err != nil {
 		return protocol.Pause{}, err
@@ -28,7 +28,7 @@ func (s *Session) Pause(ctx context.Context, name string, p protocol.Pause) (in 
 	return in, nil
 }
 
-// Resume implements [protocol.Controller].
+// Resume implements [protocol.Store].
 func (s *Session) Resume(ctx context.Context, name string, q protocol.Resume) (was *protocol.Pause, err error) {
 	if err := cmp.Or(checkName(name), q.Validate()); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Session) Resume(ctx context.Context, name string, q protocol.Resume) (w
 	return was, nil
 }
 
-// Cancel implements [protocol.Canceller].
+// Cancel implements [protocol.Store].
 func (s *Session) Cancel(ctx context.Context, c protocol.Cancel) (a protocol.Cancelled, err error) {
 	if err := c.Validate(); err != nil {
 		return protocol.Cancelled{}, err
@@ -66,7 +66,7 @@ func (s *Session) Cancel(ctx context.Context, c protocol.Cancel) (a protocol.Can
 	return a, cmp.Or(err, answer)
 }
 
-// Repair implements [protocol.Repairer].
+// Repair implements [protocol.Store].
 func (s *Session) Repair(ctx context.Context, q protocol.Repair) (a protocol.Repaired, err error) {
 	if err := q.Validate(); err != nil {
 		return protocol.Repaired{}, err
@@ -92,7 +92,7 @@ func (s *Session) Repair(ctx context.Context, q protocol.Repair) (a protocol.Rep
 	return a, cmp.Or(err, answer)
 }
 
-// Trigger implements [protocol.Controller].
+// Trigger implements [protocol.Store].
 func (s *Session) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Triggered, err error) {
 	if err := t.Validate(); err != nil {
 		return protocol.Triggered{}, err

@@ -47,6 +47,9 @@
 //	value of limit:NAME    the units taken of the limit of that name: package record, Limit
 //	list of journal:NAME   its journal; journal: is that of the namespace
 //	list of audit:N        part N of the audit log of the namespace; the value of audit: says which parts there are
+//	value of member:HOLDER a member, whose lease is its life; the value of member: lists the holders
+//	value of set:DIGEST    a set, whose lease is its life
+//	value of message:X     nothing: its changes carry the messages of one session, where the store does not carry them itself
 //	value of progress:NAME how far notifications of that name have come; progress: is that of the namespace
 //
 // Records have no end. Locks, which may have any number of names, are kept for five minutes after
@@ -72,6 +75,9 @@
 //	store went back        versions never repeat, so no change from a forgotten version is made. A session that has seen a newer
 //	                       version than the present one writes what it saw; one that saw a grant settled which is open again
 //	                       settles it again. A change that no session saw, or that others made meanwhile, is not noticed
+//	two join at once       the list of members changes by its version: the second reads it again. A member that is not on it
+//	                       adds itself with its next heartbeat
+//	two of one name        each heartbeat names the lease that it made: it does not renew another's, and its caller is told
 //	name removed           the change names the version, as any other does: a claim that came first is in its way, and one that
 //	                       comes later finds no value. A session that has seen the value before makes a new one with a
 //	                       higher stamp. A settle that is repeated after it writes its tick back, and so a record of it

@@ -158,7 +158,7 @@ type Entry struct {
 // Notification says that something happened to a name.
 type Notification struct {
 	Name    string
-	Tick    int64    // or a code below 0, as in protocol.Watcher
+	Tick    int64    // or a code below 0, as in protocol.Store
 	Waiters []string // of a lock: requests that may be granted now; empty, but not nil, means any
 	Message []byte   `json:",omitempty"` // of [Session.Publish]
 }

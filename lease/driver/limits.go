@@ -64,7 +64,7 @@ func (q *takings) next(name string) (batch []*taking) {
 	return batch
 }
 
-// Take implements [protocol.Limiter].
+// Take implements [protocol.Store].
 func (s *Session) Take(ctx context.Context, t protocol.Take) (protocol.Taken, error) {
 	if err := t.Validate(); err != nil {
 		return protocol.Taken{}, err

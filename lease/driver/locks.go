@@ -27,7 +27,7 @@ func (s *Session) oneLock(ctx context.Context, what, name string, essential bool
 	return failed(what, name, w.err)
 }
 
-// ClaimLock implements [protocol.Locker].
+// ClaimLock implements [protocol.Store].
 func (s *Session) ClaimLock(ctx context.Context, c protocol.LockClaim) (a protocol.LockAnswer, err error) {
 	if err := c.Validate(); err != nil {
 		return protocol.LockAnswer{}, err
@@ -44,7 +44,7 @@ func (s *Session) ClaimLock(ctx context.Context, c protocol.LockClaim) (a protoc
 	return a, nil
 }
 
-// RenewLocks implements [protocol.Locker].
+// RenewLocks implements [protocol.Store].
 func (s *Session) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
 	return s.renew(ctx, len(grants), func(i int) renewal {
 		g := &grants[i]
@@ -58,7 +58,7 @@ func (s *Session) RenewLocks(ctx context.Context, grants []protocol.LockGrant) [
 	})
 }
 
-// ReleaseLock implements [protocol.Locker].
+// ReleaseLock implements [protocol.Store].
 func (s *Session) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
 	if err := g.ValidateRelease(); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *Session) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
 	return cmp.Or(err, answer)
 }
 
-// Lock implements [protocol.Locker].
+// Lock implements [protocol.Store].
 func (s *Session) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 	if err := checkName(name); err != nil {
 		return protocol.Lock{}, err
@@ -84,7 +84,7 @@ func (s *Session) Lock(ctx context.Context, name string) (protocol.Lock, error) 
 	return l.View(name, record.At(results[0].Now)), nil
 }
 
-// Locks implements [protocol.Locker].
+// Locks implements [protocol.Store].
 func (s *Session) Locks(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
 	if prefix != "" && !protocol.ValidName(prefix) { // a special character is in no name
 		return nil, "", context.Cause(ctx)
@@ -113,7 +113,7 @@ func (s *Session) Locks(ctx context.Context, prefix, cursor string, count int) (
 	return locks, next, nil
 }
 
-// ForceRelease implements [protocol.Locker].
+// ForceRelease implements [protocol.Store].
 func (s *Session) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
 	if err := checkName(name); err != nil {
 		return false, err
@@ -125,7 +125,7 @@ func (s *Session) ForceRelease(ctx context.Context, name string, token int64) (h
 	return held, err
 }
 
-// Listen implements [protocol.Locker].
+// Listen implements [protocol.Store].
 func (s *Session) Listen(ctx context.Context, wake func(name string, requests []string)) error {
 	return s.medium().Subscribe(ctx, func(n Notification) {
 		if n.Name == "" || n.Waiters != nil {

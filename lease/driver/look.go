@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/internal/record"
 )
 
-// Inspect implements [protocol.Inspector].
+// Inspect implements [protocol.Store].
 func (s *Session) Inspect(ctx context.Context, name string) (protocol.Record, error) {
 	if err := checkName(name); err != nil {
 		return protocol.Record{}, err
@@ -69,7 +69,7 @@ func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error
 	return all, nil
 }
 
-// Watch implements [protocol.Watcher].
+// Watch implements [protocol.Store].
 func (s *Session) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	return s.medium().Subscribe(ctx, func(n Notification) {
 		if n.Waiters == nil && n.Message == nil {
@@ -78,7 +78,7 @@ func (s *Session) Watch(ctx context.Context, wake func(name string, tick int64))
 	})
 }
 
-// Append implements [protocol.Journal].
+// Append implements [protocol.Store].
 func (s *Session) Append(ctx context.Context, name, request string, text []byte) error {
 	if err := protocol.CheckNote(name, request, text); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *Session) Append(ctx context.Context, name, request string, text []byte)
 	return failed("append to the journal of", name, res.Err)
 }
 
-// Notes implements [protocol.Journal].
+// Notes implements [protocol.Store].
 func (s *Session) Notes(ctx context.Context, name string, n int) ([]protocol.JournalEntry, error) {
 	if n < 1 || n > protocol.MaxNotes {
 		n = protocol.MaxNotes

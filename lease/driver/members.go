@@ -21,7 +21,7 @@ const memberPrefix = "member:"
 type member struct {
 	Info []byte `json:"info,omitempty"`
 	Life int64  `json:"life"` // of its last heartbeat with news, in µs
-	Left int64  `json:"left,omitempty"`
+	Gone int64  `json:"gone,omitempty"`
 }
 
 // memberList is the value of the list. Who joins removes those that no one needs to know any more.
@@ -33,7 +33,7 @@ type memberList struct {
 // knownMember is a member as a session has seen it.
 type knownMember struct {
 	protocol.Member       // with its Info; Remaining is not set
-	life, left      int64 // as of member
+	life, gone      int64 // as of member
 	version         Version
 	digest          string
 	ends            time.Time
@@ -119,7 +119,7 @@ func (s *Session) announcement(h *protocol.Heartbeat, m *knownMember, digest str
 		if !m.lives(now) {
 			return op, false
 		}
-		next = member{Info: m.Info, Life: m.life, Left: now.UnixMicro()}
+		next = member{Info: m.Info, Life: m.life, Gone: now.UnixMicro()}
 	}
 	if m.token != 0 {
 		c.Drop = []int64{m.token}
@@ -152,7 +152,7 @@ func (m *knownMember) take(v Value) error {
 				return fmt.Errorf("%w: %s%s: %w", ErrRecord, memberPrefix, m.Holder, err)
 			}
 		}
-		m.version, m.Info, m.life, m.left, m.digest = v.Version, kept.Info, kept.Life, kept.Left, protocol.InfoDigest(kept.Info)
+		m.version, m.Info, m.life, m.gone, m.digest = v.Version, kept.Info, kept.Life, kept.Gone, protocol.InfoDigest(kept.Info)
 	}
 	m.token, m.ends = 0, time.Time{}
 	life := time.Duration(m.life) * time.Microsecond
@@ -163,8 +163,8 @@ func (m *knownMember) take(v Value) error {
 			}
 		}
 	}
-	if m.LastHeartbeat = m.ends.Add(-life); m.left != 0 {
-		m.LastHeartbeat = time.UnixMicro(m.left)
+	if m.LastHeartbeat = m.ends.Add(-life); m.gone != 0 {
+		m.LastHeartbeat = time.UnixMicro(m.gone)
 	}
 	m.LastHeartbeat = m.LastHeartbeat.UTC().Truncate(time.Microsecond)
 	return nil
@@ -172,8 +172,8 @@ func (m *knownMember) take(v Value) error {
 
 // ended returns when the member's life ended: with its lease, or when it left.
 func (m *knownMember) ended() time.Time {
-	if m.left != 0 {
-		return time.UnixMicro(m.left)
+	if m.gone != 0 {
+		return time.UnixMicro(m.gone)
 	}
 	return m.ends
 }

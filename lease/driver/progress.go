@@ -10,7 +10,7 @@ import (
 // progressPrefix and a name are the key of the name's progress; alone it is that of the namespace.
 const progressPrefix = "progress:"
 
-// Progress implements [protocol.ProgressKeeper].
+// Progress implements [protocol.Store].
 func (s *Session) Progress(ctx context.Context, names []string) ([]protocol.Progress, error) {
 	if err := protocol.CheckProgressNames(names); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (s *Session) Progress(ctx context.Context, names []string) ([]protocol.Prog
 	return list, nil
 }
 
-// SetProgress implements [protocol.ProgressKeeper].
+// SetProgress implements [protocol.Store].
 func (s *Session) SetProgress(ctx context.Context, p protocol.Progress) (present protocol.Progress, done bool, err error) {
 	if err := protocol.CheckProgress(p); err != nil {
 		return present, false, err

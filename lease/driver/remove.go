@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/internal/record"
 )
 
-// Remove implements [protocol.Remover].
+// Remove implements [protocol.Store].
 func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, err error) {
 	if err := q.Validate(); err != nil {
 		return protocol.Removed{}, err

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,9 +13,10 @@ import (
 
 	"github.com/solotick/solotick/internal/keyqueue"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 )
 
-// Session is a lease.Store over a [Store], with all the abilities that follow from one. It is safe
+// Session is a lease.Store over a [Store]. It is safe
 // for concurrent use.
 //
 // The zero value is over a [Memory] of its own, in the namespace "default".
@@ -46,7 +48,7 @@ func NewSession(store Store, namespace string) (*Session, error) {
 	return &Session{namespace: namespace, store: store}, nil
 }
 
-// Namespace implements [protocol.Namespacer].
+// Namespace implements [protocol.Store].
 func (s *Session) Namespace() string { return cmp.Or(s.namespace, protocol.DefaultNamespace) }
 
 func (s *Session) medium() Store {
@@ -55,6 +57,21 @@ func (s *Session) medium() Store {
 	}
 	return s.store
 }
+
+// ReachedSince implements [protocol.Store]: a session knows of no server that answers by itself.
+func (s *Session) ReachedSince(string, time.Duration) (since, until steady.Instant, ok bool) {
+	return 0, 0, true
+}
+
+// Check implements [protocol.Store].
+func (s *Session) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
+
+// Hint implements [protocol.Store]: it has none. A store that knows its errors has a Check and a Hint
+// of its own.
+func (s *Session) Hint(error) string { return "" }
+
+// Warnings implements [protocol.Store].
+func (s *Session) Warnings(context.Context) []protocol.Warning { return nil }
 
 // Memory returns what a zero Session keeps its values in.
 func (s *Session) Memory() *Memory { return &s.memory }

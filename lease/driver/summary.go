@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/internal/record"
 )
 
-// Names implements [protocol.Summarizer].
+// Names implements [protocol.Store].
 func (s *Session) Names(ctx context.Context, cursor string, count int) (names []string, next string, err error) {
 	keys, next, err := s.medium().Scan(ctx, "", cursor, max(count, 1))
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Session) Names(ctx context.Context, cursor string, count int) (names []
 	return names, next, nil
 }
 
-// Summarize implements [protocol.Summarizer]. It reads the beginnings of values, and the few whole
+// Summarize implements [protocol.Store]. It reads the beginnings of values, and the few whole
 // of which that is not enough.
 func (s *Session) Summarize(ctx context.Context, names []string) ([]protocol.Summary, error) {
 	if err := protocol.CheckNames(names); err != nil {

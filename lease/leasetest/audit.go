@@ -10,18 +10,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) auditLog() protocol.AuditLog {
-	f.Helper()
-	a, ok := f.store.(protocol.AuditLog)
-	if !ok {
-		f.Skip("the store is no protocol.AuditLog")
-	}
-	return a
-}
-
 func (f *fixture) audit(request, text string) {
 	f.Helper()
-	f.ok("AppendAudit", f.auditLog().AppendAudit(f.ctx, request, []byte(text)))
+	f.ok("AppendAudit", f.store.AppendAudit(f.ctx, request, []byte(text)))
 }
 
 // audited reads the whole log in pages of n entries, and returns the requests that this case has
@@ -30,7 +21,7 @@ func (f *fixture) audited(n int) (requests []string) {
 	f.Helper()
 	cursor := ""
 	for range 10000 {
-		page, err := f.auditLog().Audit(f.ctx, cursor, n)
+		page, err := f.store.Audit(f.ctx, cursor, n)
 		f.ok("Audit", err)
 		if len(page.Entries) > n {
 			f.Fatalf("a page has %d entries, want at most %d", len(page.Entries), n)
@@ -54,7 +45,7 @@ func auditListsNewestFirst(f *fixture) {
 	f.audit(f.name+".a", odd)
 	f.audit(f.name+".b", "")
 	f.audit(f.name+".c", "{}")
-	page, err := f.auditLog().Audit(f.ctx, "", 3)
+	page, err := f.store.Audit(f.ctx, "", 3)
 	f.ok("Audit", err)
 	var list []string
 	for _, e := range page.Entries {
@@ -86,7 +77,7 @@ func auditComesInStablePages(f *fixture) {
 	f.equal("in one page", f.audited(protocol.MaxAuditPage), want)
 	f.equal("in pages of 7", f.audited(7), want)
 
-	log := f.auditLog()
+	log := f.store
 	first, err := log.Audit(f.ctx, "", 10)
 	f.ok("Audit", err)
 	f.audit(f.name+".late", "x")
@@ -96,20 +87,16 @@ func auditComesInStablePages(f *fixture) {
 }
 
 func auditOutlivesTheRecord(f *fixture) {
-	remover, ok := f.store.(protocol.Remover)
-	if !ok {
-		f.Skip("the store is no protocol.Remover")
-	}
 	f.audit(f.name+".a", "x")
 	r := f.record()
-	a, err := remover.Remove(f.ctx, protocol.Remove{Name: f.name, Watermark: r.Watermark, Token: r.Token})
+	a, err := f.store.Remove(f.ctx, protocol.Remove{Name: f.name, Watermark: r.Watermark, Token: r.Token})
 	f.ok("Remove", err)
 	f.equal("removed", a.Status, protocol.RecordRemoved)
 	f.equal("entries", f.audited(100), []string{".a"})
 }
 
 func auditKeepsItsBudget(f *fixture) {
-	log := f.auditLog()
+	log := f.store
 	f.ok("SetAuditBudget", log.SetAuditBudget(f.ctx, protocol.MinAuditBudget))
 	defer func() { f.ok("SetAuditBudget", log.SetAuditBudget(f.ctx, protocol.DefaultAuditBudget)) }()
 	text := strings.Repeat("x", 3000)
@@ -134,7 +121,7 @@ func auditKeepsItsBudget(f *fixture) {
 }
 
 func smallerAuditBudgetHoldsAtOnce(f *fixture) {
-	log := f.auditLog()
+	log := f.store
 	for i := range 40 {
 		f.audit(fmt.Sprint(f.name, ".", i), strings.Repeat("x", 4000))
 	}
@@ -150,7 +137,7 @@ func smallerAuditBudgetHoldsAtOnce(f *fixture) {
 }
 
 func manyAuditAtOnce(f *fixture) {
-	log := f.auditLog()
+	log := f.store
 	var writers sync.WaitGroup
 	for i := range 8 {
 		writers.Go(func() {
@@ -168,7 +155,7 @@ func manyAuditAtOnce(f *fixture) {
 }
 
 func faultyAuditIsRefused(f *fixture) {
-	log := f.auditLog()
+	log := f.store
 	f.refused("long text", log.AppendAudit(f.ctx, "r", make([]byte, protocol.MaxNoteText+1)))
 	f.refused("request", log.AppendAudit(f.ctx, "a b", nil))
 	f.refused("small budget", log.SetAuditBudget(f.ctx, protocol.MinAuditBudget-1))

@@ -136,7 +136,7 @@ func pastItsBoundNothingIsPassedOrMade(f *fixture) {
 
 func pastItsBoundNothingIsPausedOrTriggered(f *fixture) {
 	past, ahead := f.now().Add(-time.Minute).Truncate(time.Millisecond), f.now().Add(time.Hour)
-	c := f.controller()
+	c := f.store
 	_, err := c.Pause(f.ctx, f.name, protocol.Pause{By: "ops", Until: past})
 	f.outOfBounds("Pause", err, past)
 	f.equal("pause", f.record().Paused, (*protocol.Pause)(nil))

@@ -7,19 +7,10 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) canceller() protocol.Canceller {
-	f.Helper()
-	c, ok := f.store.(protocol.Canceller)
-	if !ok {
-		f.Skip("the store is no protocol.Canceller")
-	}
-	return c
-}
-
 // cancel cancels the tick and wants an answer of the given status.
 func (f *fixture) cancel(want protocol.CancelStatus, tick int64, by string) protocol.Cancelled {
 	f.Helper()
-	a, err := f.canceller().Cancel(f.ctx, protocol.Cancel{Name: f.name, Tick: tick, By: by})
+	a, err := f.store.Cancel(f.ctx, protocol.Cancel{Name: f.name, Tick: tick, By: by})
 	f.ok("Cancel", err)
 	if a.Status != want {
 		f.Fatalf("cancel of %d by %s: %s, want %s: %+v", tick, by, a.Status, want, a)
@@ -91,7 +82,7 @@ func (f *fixture) cancelling(changes ...change) (g protocol.Grant) {
 		f.again()
 		c := f.of(100, "a", append(changes, ttl(d))...)
 		a := f.ask(protocol.Granted, c)
-		answer, err := f.canceller().Cancel(f.ctx, protocol.Cancel{Name: f.name, Tick: 100, By: "ops"})
+		answer, err := f.store.Cancel(f.ctx, protocol.Cancel{Name: f.name, Tick: 100, By: "ops"})
 		f.ok("Cancel", err)
 		if answer.Status == protocol.CancelPending {
 			f.until(a.Now.Add(a.Remaining))
@@ -170,7 +161,7 @@ func cancelOfWhatIsNotOpenChangesNothing(f *fixture) {
 	f.grant(101, "a")
 
 	ask := func(c protocol.Cancel) error {
-		_, err := f.canceller().Cancel(f.ctx, c)
+		_, err := f.store.Cancel(f.ctx, c)
 		return err
 	}
 	if err := ask(protocol.Cancel{Name: f.other("unknown"), Tick: 100, By: "ops"}); !errors.Is(err, protocol.ErrUnknown) {
@@ -186,7 +177,6 @@ func cancelOfWhatIsNotOpenChangesNothing(f *fixture) {
 }
 
 func watchNotifiesOfCancels(f *fixture) {
-	f.canceller()
 	f.grant(100, "a")
 	woken := f.watch()
 	f.cancel(protocol.CancelPending, 100, "ops")

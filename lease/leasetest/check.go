@@ -7,29 +7,18 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) checker() protocol.Checker {
-	f.Helper()
-	c, ok := f.store.(protocol.Checker)
-	if !ok {
-		f.Skip("the store is no protocol.Checker")
-	}
-	return c
-}
-
 func checkOfAStoreThatWorksIsNil(f *fixture) {
-	c := f.checker()
+	c := f.store
 	for range 2 { // it leaves nothing behind that is in its own way
 		f.ok("Check", c.Check(f.ctx))
 	}
-	if i, ok := f.store.(protocol.Inspector); ok {
-		r, err := i.Inspect(f.ctx, "solotick-check")
-		f.ok("Inspect", err)
-		f.equal("record of the check", r, protocol.Record{Name: "solotick-check"})
-	}
+	r, err := f.store.Inspect(f.ctx, "solotick-check")
+	f.ok("Inspect", err)
+	f.equal("record of the check", r, protocol.Record{Name: "solotick-check"})
 }
 
 func checkSaysWhatFails(f *fixture) {
-	c := f.checker()
+	c := f.store
 	ctx, cancel := context.WithCancel(f.ctx)
 	cancel()
 	err := c.Check(ctx)

@@ -12,16 +12,12 @@ import (
 // beat makes a heartbeat of one of the case's own members.
 func (f *fixture) beat(suffix, info string, with func(h *protocol.Heartbeat)) protocol.Pulse {
 	f.Helper()
-	h, ok := f.store.(protocol.Heartbeater)
-	if !ok {
-		f.Skip("the store is no protocol.Heartbeater")
-	}
 	beat := protocol.Heartbeat{Holder: f.other(suffix), Info: []byte(info), Life: long}
 	if with != nil {
 		with(&beat)
 	}
 	before := f.now()
-	p, err := h.Heartbeat(f.ctx, beat)
+	p, err := f.store.Heartbeat(f.ctx, beat)
 	f.ok("Heartbeat", err)
 	f.between("time", p.Now.Sub(before), -f.ttl, time.Minute)
 	_, since, err := f.store.Time(f.ctx)
@@ -119,7 +115,7 @@ func heartbeatSaysWhoElseUsesItsName(f *fixture) {
 
 func faultyHeartbeatsAreRefused(f *fixture) {
 	f.beat("a", "a", nil)
-	h := f.store.(protocol.Heartbeater)
+	h := f.store
 	good := protocol.Heartbeat{Holder: f.other("b"), Life: long}
 	for what, change := range map[string]func(h *protocol.Heartbeat){
 		"nobody":    func(h *protocol.Heartbeat) { h.Holder = "" },

@@ -10,24 +10,15 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) journal() protocol.Journal {
-	f.Helper()
-	j, ok := f.store.(protocol.Journal)
-	if !ok {
-		f.Skip("the store is no protocol.Journal")
-	}
-	return j
-}
-
 func (f *fixture) append(name, request, text string) {
 	f.Helper()
-	f.ok("Append", f.journal().Append(f.ctx, name, request, []byte(text)))
+	f.ok("Append", f.store.Append(f.ctx, name, request, []byte(text)))
 }
 
 // notes returns the requests and texts of a name's notes.
 func (f *fixture) notes(name string, n int) (list []string) {
 	f.Helper()
-	notes, err := f.journal().Notes(f.ctx, name, n)
+	notes, err := f.store.Notes(f.ctx, name, n)
 	f.ok("Notes", err)
 	for _, n := range notes {
 		list = append(list, n.Request+"="+string(n.Text))
@@ -46,7 +37,7 @@ func notesAreKeptNewestFirst(f *fixture) {
 	f.equal("notes", f.notes(f.name, 0), []string{"c={}", "b=", "a.b-c_1=" + odd})
 	f.equal("newest", f.notes(f.name, 2), []string{"c={}", "b="})
 	f.equal("of another", len(f.notes(f.other("x"), 0)), 0)
-	notes, err := f.journal().Notes(f.ctx, f.name, 0)
+	notes, err := f.store.Notes(f.ctx, f.name, 0)
 	f.ok("Notes", err)
 	if at := notes[2].At; at.Before(before.Truncate(time.Microsecond)) || at.After(after) {
 		f.Fatalf("noted at %s, want from %s to %s", at, before, after)
@@ -65,7 +56,6 @@ func repeatedNoteIsKeptOnce(f *fixture) {
 }
 
 func notesAreBounded(f *fixture) {
-	f.journal()
 	for i := range protocol.MaxNotes + 3 {
 		f.append(f.name, fmt.Sprint("r", i), "x")
 	}
@@ -90,7 +80,7 @@ func namespaceHasAJournal(f *fixture) {
 }
 
 func faultyNotesAreRefused(f *fixture) {
-	j := f.journal()
+	j := f.store
 	f.refused("long text", j.Append(f.ctx, f.name, "r", make([]byte, protocol.MaxNoteText+1)))
 	f.refused("name", j.Append(f.ctx, "a b", "r", nil))
 	f.refused("request", j.Append(f.ctx, f.name, "", nil))
@@ -99,7 +89,7 @@ func faultyNotesAreRefused(f *fixture) {
 }
 
 func manyNotesAtOnce(f *fixture) {
-	j := f.journal()
+	j := f.store
 	var writers sync.WaitGroup
 	for i := range 8 {
 		writers.Go(func() {

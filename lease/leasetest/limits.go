@@ -8,19 +8,10 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) limits() protocol.Limiter {
-	f.Helper()
-	l, ok := f.store.(protocol.Limiter)
-	if !ok {
-		f.Skip("the store is no protocol.Limiter")
-	}
-	return l
-}
-
 // take takes units of a limit of the fixture's name.
 func (f *fixture) take(l protocol.Limit, units int) protocol.Taken {
 	f.Helper()
-	a, err := f.limits().Take(f.ctx, protocol.Take{Name: f.name, Limit: l, Units: units})
+	a, err := f.store.Take(f.ctx, protocol.Take{Name: f.name, Limit: l, Units: units})
 	f.ok("Take", err)
 	return a
 }
@@ -91,7 +82,7 @@ func manyTakeNoMoreThanTheLimit(f *fixture) {
 		for i := range 100 {
 			all.Go(func() {
 				units := 1 + i%3
-				a, err := f.limits().Take(f.ctx, protocol.Take{Name: f.name, Limit: l, Units: units})
+				a, err := f.store.Take(f.ctx, protocol.Take{Name: f.name, Limit: l, Units: units})
 				if err != nil {
 					f.Errorf("Take: %v", err)
 				}
@@ -119,11 +110,11 @@ func faultyTakesAreRefused(f *fixture) {
 	} {
 		t := good
 		change(&t)
-		if _, err := f.limits().Take(f.ctx, t); err == nil {
+		if _, err := f.store.Take(f.ctx, t); err == nil {
 			f.Fatalf("Take %s: no error", what)
 		}
 	}
-	_, err := f.limits().Take(f.ctx, good)
+	_, err := f.store.Take(f.ctx, good)
 	f.ok("Take", err)
 }
 

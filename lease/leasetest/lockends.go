@@ -62,7 +62,7 @@ func whatWasClaimedCanBeWithdrawn(f *fixture) {
 }
 
 func forceReleaseFencesTheHolder(f *fixture) {
-	l := f.locker()
+	l := f.store
 	for _, limit := range []int{1, 3} {
 		f.again()
 		g := f.lock("a", permits(1, limit))

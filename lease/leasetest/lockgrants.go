@@ -24,15 +24,6 @@ type lockChange func(*protocol.LockClaim)
 
 func lockTerm(d time.Duration) lockChange { return func(c *protocol.LockClaim) { c.TTL = d } }
 
-func (f *fixture) locker() protocol.Locker {
-	f.Helper()
-	l, ok := f.store.(protocol.Locker)
-	if !ok {
-		f.Skip("the store is no protocol.Locker")
-	}
-	return l
-}
-
 // ofLock makes a claim of the lock of the fixture's name, with a request of its own and a long
 // TTL, but for the changes.
 func (f *fixture) ofLock(holder string, changes ...lockChange) protocol.LockClaim {
@@ -47,7 +38,7 @@ func (f *fixture) ofLock(holder string, changes ...lockChange) protocol.LockClai
 // askLock claims and wants an answer of the given status.
 func (f *fixture) askLock(want protocol.Status, c protocol.LockClaim) protocol.LockAnswer {
 	f.Helper()
-	a, err := f.locker().ClaimLock(f.ctx, c)
+	a, err := f.store.ClaimLock(f.ctx, c)
 	f.ok("ClaimLock", err)
 	if a.Status != want {
 		f.Fatalf("claim of lock %q by %s: %s, want %s: %+v", c.Name, c.Holder, a.Status, want, a)
@@ -57,14 +48,14 @@ func (f *fixture) askLock(want protocol.Status, c protocol.LockClaim) protocol.L
 
 func (f *fixture) renewLock(g protocol.LockGrant) error {
 	f.Helper()
-	errs := f.locker().RenewLocks(f.ctx, []protocol.LockGrant{g})
+	errs := f.store.RenewLocks(f.ctx, []protocol.LockGrant{g})
 	if len(errs) != 1 {
 		f.Fatalf("RenewLocks of one grant gave %d answers", len(errs))
 	}
 	return errs[0]
 }
 
-func (f *fixture) releaseLock(g protocol.LockGrant) error { return f.locker().ReleaseLock(f.ctx, g) }
+func (f *fixture) releaseLock(g protocol.LockGrant) error { return f.store.ReleaseLock(f.ctx, g) }
 
 // lock claims the lock of the fixture's name and wants to be granted.
 func (f *fixture) lock(holder string, changes ...lockChange) protocol.LockGrant {
@@ -181,7 +172,7 @@ func lockTokensAreAboveWhatIsKnown(f *fixture) {
 	f.name = f.other("x")
 	f.lock("a", mutex)
 	f.askLock(protocol.Queued, f.ofLock("b", mutex, arrival, knownToken(ahead)))
-	v, err := f.locker().Lock(f.ctx, f.name)
+	v, err := f.store.Lock(f.ctx, f.name)
 	f.ok("Lock", err)
 	if v.Token >= ahead {
 		f.Fatalf("token %d of nobody's grant, where %d is known", v.Token, ahead)
@@ -307,12 +298,12 @@ func renewalOfLocksAnswersForEachGrant(f *fixture) {
 	two, three := f.lock("a", permits(1, 3)), f.lock("b", permits(1, 3))
 	bad := two
 	bad.Name = "a b"
-	errs := f.locker().RenewLocks(f.ctx, []protocol.LockGrant{two, bad, one, old, three})
+	errs := f.store.RenewLocks(f.ctx, []protocol.LockGrant{two, bad, one, old, three})
 	f.equal("answers", len(errs), 5)
 	f.ok("RenewLocks", errors.Join(errs[0], errs[2], errs[4]))
 	f.refused("a faulty grant", errs[1])
 	f.fenced("RenewLocks", errs[3])
-	f.equal("answers to none", len(f.locker().RenewLocks(f.ctx, nil)), 0)
+	f.equal("answers to none", len(f.store.RenewLocks(f.ctx, nil)), 0)
 }
 
 func faultyLocksAreRefused(f *fixture) {
@@ -331,13 +322,13 @@ func faultyLocksAreRefused(f *fixture) {
 		"without a holder":               {func(c *protocol.LockClaim) { c.Holder = "" }, "holder"},
 	}
 	for what, fault := range faults {
-		_, err := f.locker().ClaimLock(f.ctx, f.ofLock("a", mutex, fault.lockChange))
+		_, err := f.store.ClaimLock(f.ctx, f.ofLock("a", mutex, fault.lockChange))
 		f.refused("a claim "+what, err)
 		if !strings.Contains(err.Error(), fault.says) {
 			f.Errorf("a claim %s is refused without naming %q: %v", what, fault.says, err)
 		}
 	}
-	_, err := f.locker().ClaimLock(f.ctx, f.ofLock("", permits(2, 1), func(c *protocol.LockClaim) { c.Order, c.WaiterTTL = -1, -1 }))
+	_, err := f.store.ClaimLock(f.ctx, f.ofLock("", permits(2, 1), func(c *protocol.LockClaim) { c.Order, c.WaiterTTL = -1, -1 }))
 	f.refused("a claim of many faults", err)
 	for _, says := range []string{"holder", "permits", "order", "waiter ttl"} {
 		if !strings.Contains(err.Error(), says) {

@@ -19,7 +19,7 @@ type lockNotice struct {
 // listen listens until the case ends. The next two methods read notifications.
 func (f *fixture) listen() <-chan lockNotice {
 	f.Helper()
-	l := f.locker()
+	l := f.store
 	ctx, cancel := context.WithCancel(f.ctx)
 	notices, ended := make(chan lockNotice, 1024), make(chan error, 1)
 	go func() {
@@ -224,7 +224,7 @@ func forceReleaseNotifiesTheHolderAndWhoseTurnItIs(f *fixture) {
 	b := f.queue("b", mutex, arrival)
 	f.queue("c", mutex, arrival)
 	for range 2 { // without a hold there is no notification
-		_, err := f.locker().ForceRelease(f.ctx, f.name, g.Token)
+		_, err := f.store.ForceRelease(f.ctx, f.name, g.Token)
 		f.ok("ForceRelease", err)
 	}
 	f.notifies(notices, b, c)

@@ -14,7 +14,7 @@ import (
 )
 
 func lockShowsHoldsAndLine(f *fixture) {
-	l := f.locker()
+	l := f.store
 	show := func() protocol.Lock {
 		f.Helper()
 		v, err := l.Lock(f.ctx, f.name)
@@ -83,7 +83,7 @@ func lockShowsTheFirstOfALongLine(f *fixture) {
 	for range protocol.MaxQueue + 20 {
 		line = append(line, f.queue("b", mutex, arrival).Request)
 	}
-	v, err := f.locker().Lock(f.ctx, f.name)
+	v, err := f.store.Lock(f.ctx, f.name)
 	f.ok("Lock", err)
 	f.equal("waiters", v.Waiters, protocol.MaxQueue+20)
 	var shown []string
@@ -94,7 +94,7 @@ func lockShowsTheFirstOfALongLine(f *fixture) {
 }
 
 func locksListsWhatIsHeldOrWaitedFor(f *fixture) {
-	l := f.locker()
+	l := f.store
 	base := f.name
 	list := func(prefix string, count int) (names []string) {
 		f.Helper()
@@ -144,7 +144,7 @@ func locksListsWhatIsHeldOrWaitedFor(f *fixture) {
 }
 
 func ctxEndsCallAboutLocks(f *fixture) {
-	l := f.locker()
+	l := f.store
 	g := f.lock("a", mutex)
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(f.ctx)
@@ -202,7 +202,7 @@ func (f *fixture) contend(limit int, turn protocol.Order) {
 				Permits: n, Limit: limit, Order: turn, WaiterTTL: long,
 			}
 			for {
-				a, err := f.locker().ClaimLock(f.ctx, c)
+				a, err := f.store.ClaimLock(f.ctx, c)
 				if err != nil {
 					return err
 				}
@@ -214,7 +214,7 @@ func (f *fixture) contend(limit int, turn protocol.Order) {
 					if err := hold(-n); err != nil {
 						return err
 					}
-					if err := f.locker().ReleaseLock(f.ctx, c.Grant(a)); err != nil {
+					if err := f.store.ReleaseLock(f.ctx, c.Grant(a)); err != nil {
 						return err
 					}
 					break
@@ -230,7 +230,7 @@ func (f *fixture) contend(limit int, turn protocol.Order) {
 	}
 	all.Wait()
 	f.ok(fmt.Sprintf("lock of %d, turn %d", limit, turn), errors.Join(errs...))
-	v, err := f.locker().Lock(f.ctx, f.name)
+	v, err := f.store.Lock(f.ctx, f.name)
 	f.ok("Lock", err)
 	f.equal("what is left", v, protocol.Lock{Name: f.name})
 }

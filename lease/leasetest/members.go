@@ -9,24 +9,15 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) membership() protocol.Membership {
-	f.Helper()
-	r, ok := f.store.(protocol.Membership)
-	if !ok {
-		f.Skip("the store is no protocol.Membership")
-	}
-	return r
-}
-
 func (f *fixture) announce(suffix, info string, life time.Duration) {
 	f.Helper()
-	f.ok("Announce", f.membership().SendHeartbeat(f.ctx, f.other(suffix), []byte(info), life))
+	f.ok("Announce", f.store.SendHeartbeat(f.ctx, f.other(suffix), []byte(info), life))
 }
 
 // members returns what the case's own members say of themselves, with who they are.
 func (f *fixture) members() (list []string) {
 	f.Helper()
-	members, err := f.membership().Members(f.ctx)
+	members, err := f.store.Members(f.ctx)
 	f.ok("Members", err)
 	for i, m := range members {
 		if i > 0 && m.Holder <= members[i-1].Holder {
@@ -69,7 +60,7 @@ func lifeOfAMemberEnds(f *fixture) {
 }
 
 func membersSayOnlySoMuch(f *fixture) {
-	r := f.membership()
+	r := f.store
 	f.refused("too much", r.SendHeartbeat(f.ctx, f.other("a"), make([]byte, protocol.MaxInfo+1), long))
 	for what, holder := range map[string]string{"nobody": "", "two words": "a b", "a line": "a\n"} {
 		f.refused(what, r.SendHeartbeat(f.ctx, holder, nil, long))
@@ -96,7 +87,7 @@ func membersHaveTheTimeOfTheirAnnouncement(f *fixture) {
 	between := f.now()
 	f.announce("a", "again", long)
 	after := f.now()
-	members, err := f.membership().Members(f.ctx)
+	members, err := f.store.Members(f.ctx)
 	f.ok("Members", err)
 	for _, m := range members {
 		if m.Holder == f.other("a") {
@@ -113,11 +104,7 @@ func membersHaveTheTimeOfTheirAnnouncement(f *fixture) {
 // former returns the case's own former members, in the order in which the store returns them.
 func (f *fixture) former() (list []protocol.Member) {
 	f.Helper()
-	h, ok := f.store.(protocol.MemberHistory)
-	if !ok {
-		f.Skip("the store is no protocol.MemberHistory")
-	}
-	all, err := h.FormerMembers(f.ctx)
+	all, err := f.store.FormerMembers(f.ctx)
 	f.ok("FormerMembers", err)
 	for i, m := range all {
 		if i > 0 && m.LastHeartbeat.After(all[i-1].LastHeartbeat) {
@@ -171,10 +158,6 @@ func formerMembersAreBounded(f *fixture) {
 }
 
 func knownMembersSayNothingAgain(f *fixture) {
-	k, ok := f.store.(protocol.KnownMembers)
-	if !ok {
-		f.Skip("the store is no protocol.KnownMembers")
-	}
 	odd := " two\nlines, \x00 \xff and 7 8 "
 	f.announce("a", odd, long)
 	f.announce("b", "b", long)
@@ -186,7 +169,7 @@ func knownMembersSayNothingAgain(f *fixture) {
 	}
 	look := func(want ...string) {
 		f.Helper()
-		members, err := k.MembersBut(f.ctx, known)
+		members, err := f.store.MembersBut(f.ctx, known)
 		f.ok("MembersBut", err)
 		var list []string
 		for _, m := range members {

@@ -8,25 +8,16 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) controller() protocol.Controller {
-	f.Helper()
-	c, ok := f.store.(protocol.Controller)
-	if !ok {
-		f.Skip("the store is no protocol.Controller")
-	}
-	return c
-}
-
 func (f *fixture) pause(by, why string) protocol.Pause {
 	f.Helper()
-	p, err := f.controller().Pause(f.ctx, f.name, protocol.Pause{By: by, Reason: why})
+	p, err := f.store.Pause(f.ctx, f.name, protocol.Pause{By: by, Reason: why})
 	f.ok("Pause", err)
 	return p
 }
 
 func (f *fixture) resume(by string) *protocol.Pause {
 	f.Helper()
-	p, err := f.controller().Resume(f.ctx, f.name, protocol.Resume{By: by})
+	p, err := f.store.Resume(f.ctx, f.name, protocol.Resume{By: by})
 	f.ok("Resume", err)
 	return p
 }
@@ -175,7 +166,7 @@ func triggeredIsGrantedWhilePaused(f *fixture) {
 }
 
 func withoutARecordNothingIsRuled(f *fixture) {
-	c := f.controller()
+	c := f.store
 	name := f.other("x")
 	for range 2 {
 		_, pause := c.Pause(f.ctx, name, protocol.Pause{By: "ops"})
@@ -269,7 +260,7 @@ func syncKeepsTheSchedulesSinceTheWatermark(f *fixture) {
 }
 
 func faultyPausesAreRefused(f *fixture) {
-	c := f.controller()
+	c := f.store
 	for what, p := range map[string]struct{ name, by string }{
 		"nobody":             {f.name, ""},
 		"two words":          {f.name, "two words"},

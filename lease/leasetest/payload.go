@@ -77,7 +77,7 @@ func aKeyHasOnePayload(f *fixture) {
 		f.Helper()
 		t := t
 		t.Payload = payload
-		if _, err := f.controller().Trigger(f.ctx, f.filled(t)); !errors.Is(err, protocol.ErrPayloadDiffers) {
+		if _, err := f.store.Trigger(f.ctx, f.filled(t)); !errors.Is(err, protocol.ErrPayloadDiffers) {
 			f.Fatalf("Trigger with payload %q: %v, want protocol.ErrPayloadDiffers", payload, err)
 		}
 	}
@@ -109,7 +109,7 @@ func payloadsAreBounded(f *fixture) {
 	f.trigger(protocol.Opened, protocol.Trigger{Payload: longest})
 
 	for what, payload := range map[string]string{"too long": longest + "x", "with a NUL": "a\x00b", "not UTF-8": "a\xff"} {
-		_, err := f.controller().Trigger(f.ctx, f.filled(protocol.Trigger{Payload: payload}))
+		_, err := f.store.Trigger(f.ctx, f.filled(protocol.Trigger{Payload: payload}))
 		if err == nil || !strings.Contains(err.Error(), "payload: ") || strings.Contains(err.Error(), "xxx") {
 			f.Fatalf("Trigger with a payload %s: %v", what, err)
 		}

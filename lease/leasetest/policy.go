@@ -30,7 +30,7 @@ func policyBindsEveryTrigger(f *fixture) {
 	f.trigger(protocol.Limited, protocol.Trigger{})
 
 	f.policy(protocol.Policy{NoTriggers: true})
-	_, err := f.controller().Trigger(f.ctx, f.filled(protocol.Trigger{}))
+	_, err := f.store.Trigger(f.ctx, f.filled(protocol.Trigger{}))
 	if !errors.Is(err, protocol.ErrNoTriggers) {
 		f.Fatalf("Trigger: %v, want protocol.ErrNoTriggers", err)
 	}

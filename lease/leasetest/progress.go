@@ -6,18 +6,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) progressKeeper() protocol.ProgressKeeper {
-	f.Helper()
-	k, ok := f.store.(protocol.ProgressKeeper)
-	if !ok {
-		f.Skip("the store is no protocol.ProgressKeeper")
-	}
-	return k
-}
-
 func (f *fixture) progress(name string) protocol.Progress {
 	f.Helper()
-	list, err := f.progressKeeper().Progress(f.ctx, []string{name})
+	list, err := f.store.Progress(f.ctx, []string{name})
 	f.ok("Progress", err)
 	if len(list) != 1 || list[0].Name != name {
 		f.Fatalf("progress of %q: %+v", name, list)
@@ -29,7 +20,7 @@ func (f *fixture) progress(name string) protocol.Progress {
 func (f *fixture) setProgress(p protocol.Progress, data string, done bool) protocol.Progress {
 	f.Helper()
 	p.Data = []byte(data)
-	present, is, err := f.progressKeeper().SetProgress(f.ctx, p)
+	present, is, err := f.store.SetProgress(f.ctx, p)
 	f.ok("SetProgress", err)
 	if is != done || done && string(present.Data) != data {
 		f.Fatalf("set the progress of %q to %q: %q, %v", p.Name, data, present.Data, is)
@@ -62,7 +53,6 @@ func progressIsChangedByCompareAndSet(f *fixture) {
 }
 
 func progressGoesWithItsRecord(f *fixture) {
-	f.remover()
 	f.sync(protocol.Sync{Name: f.name, Watermark: 5})
 	f.setProgress(f.progress(f.name), "so far", true)
 	f.remove(protocol.RecordRemoved, f.removal())
@@ -72,7 +62,7 @@ func progressGoesWithItsRecord(f *fixture) {
 }
 
 func faultyProgressIsRefused(f *fixture) {
-	k := f.progressKeeper()
+	k := f.store
 	for _, p := range []protocol.Progress{{Name: "a b"}, {Name: "a", Data: []byte(strings.Repeat("x", protocol.MaxProgress+1))}} {
 		if _, _, err := k.SetProgress(f.ctx, p); err == nil {
 			f.Errorf("set the progress of %q to %d bytes: no error", p.Name, len(p.Data))

@@ -11,21 +11,12 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) publisher() protocol.Publisher {
-	f.Helper()
-	p, ok := f.store.(protocol.Publisher)
-	if !ok {
-		f.Skip("the store is no protocol.Publisher")
-	}
-	return p
-}
-
 // subscribe returns a channel of the messages that begin with the fixture's name, once they are
 // received for certain. It also returns a function that ends the subscription and waits for its
 // end.
 func (f *fixture) subscribe() (messages <-chan string, end func()) {
 	f.Helper()
-	p := f.publisher()
+	p := f.store
 	received := make(chan string, 128)
 	ctx, cancel := context.WithCancel(f.ctx)
 	var subscribed sync.WaitGroup
@@ -68,7 +59,7 @@ func (f *fixture) receives(messages <-chan string, want string) {
 }
 
 func publishedReachesEverySubscriber(f *fixture) {
-	p := f.publisher()
+	p := f.store
 	a, endA := f.subscribe()
 	defer endA()
 	b, endB := f.subscribe()
@@ -86,7 +77,7 @@ func publishedReachesEverySubscriber(f *fixture) {
 }
 
 func publishedMessagesAreBounded(f *fixture) {
-	p := f.publisher()
+	p := f.store
 	messages, end := f.subscribe()
 	defer end()
 	f.refused("an empty message", p.Publish(f.ctx, nil))
@@ -97,26 +88,24 @@ func publishedMessagesAreBounded(f *fixture) {
 }
 
 func publishedChangesNoRecord(f *fixture) {
-	p := f.publisher()
+	p := f.store
 	woken := make(chan string, 16)
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	var watched sync.WaitGroup
 	defer watched.Wait()
 	defer cancel()
-	if w, ok := f.store.(protocol.Watcher); ok {
-		listening := make(chan struct{}, 16)
-		watched.Go(func() {
-			_ = w.Watch(ctx, func(name string, _ int64) {
-				if name == "" {
-					listening <- struct{}{}
-				} else if name == f.name {
-					woken <- name
-				}
-			})
+	listening := make(chan struct{}, 16)
+	watched.Go(func() {
+		_ = f.store.Watch(ctx, func(name string, _ int64) {
+			if name == "" {
+				listening <- struct{}{}
+			} else if name == f.name {
+				woken <- name
+			}
 		})
-		<-listening
-	}
+	})
+	<-listening
 	messages, end := f.subscribe()
 	defer end()
 	before := f.record()

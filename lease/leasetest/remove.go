@@ -9,15 +9,6 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) remover() protocol.Remover {
-	f.Helper()
-	r, ok := f.store.(protocol.Remover)
-	if !ok {
-		f.Skip("the store is no protocol.Remover")
-	}
-	return r
-}
-
 // removal asks for the end of the fixture's record as it is.
 func (f *fixture) removal() protocol.Remove {
 	f.Helper()
@@ -29,7 +20,7 @@ func (f *fixture) removal() protocol.Remove {
 func (f *fixture) remove(want protocol.RemoveStatus, q protocol.Remove) protocol.Removed {
 	f.Helper()
 	f.until(time.UnixMicro(q.Token)) // tokens run ahead of a clock that stands still
-	a, err := f.remover().Remove(f.ctx, q)
+	a, err := f.store.Remove(f.ctx, q)
 	f.ok("Remove", err)
 	if a.Status != want {
 		f.Fatalf("remove: %s, want %s: %+v", a.Status, want, a)
@@ -40,9 +31,8 @@ func (f *fixture) remove(want protocol.RemoveStatus, q protocol.Remove) protocol
 // listed reports whether the index has the fixture's name.
 func (f *fixture) listed() bool {
 	f.Helper()
-	s, _ := f.summarizer()
 	for cursor := ""; ; {
-		names, next, err := s.Names(f.ctx, cursor, 1000)
+		names, next, err := f.store.Names(f.ctx, cursor, 1000)
 		f.ok("Names", err)
 		if slices.Contains(names, f.name) {
 			return true
@@ -54,7 +44,6 @@ func (f *fixture) listed() bool {
 }
 
 func removedRecordIsGone(f *fixture) {
-	f.remover()
 	f.sync(protocol.Sync{Name: f.name, Revision: "r1", Schedule: "UTC @daily"})
 	g := f.grant(100, "a")
 	f.ok("Settle", f.settle(g, "succeeded"))
@@ -86,7 +75,6 @@ func removedRecordIsGone(f *fixture) {
 }
 
 func whatIsOpenIsNotRemoved(f *fixture) {
-	f.remover()
 	g := f.grant(100, "a")
 	f.equal("open, held", f.remove(protocol.RecordOpen, f.removal()).Open, 1)
 	f.ok("Release", f.release(g))
@@ -111,7 +99,6 @@ func whatIsOpenIsNotRemoved(f *fixture) {
 }
 
 func removalIsOfTheRecordThatWasSeen(f *fixture) {
-	f.remover()
 	q := f.removal()
 	g := f.grant(100, "a")
 	f.ok("Settle", f.settle(g, "succeeded"))
@@ -128,7 +115,7 @@ func removalIsOfTheRecordThatWasSeen(f *fixture) {
 
 	q = f.removal()
 	q.Until = f.now().Add(-time.Second)
-	_, err := f.remover().Remove(f.ctx, q)
+	_, err := f.store.Remove(f.ctx, q)
 	if !errors.Is(err, protocol.ErrOutOfBounds) {
 		f.Fatalf("Remove past its bound: %v, want protocol.ErrOutOfBounds", err)
 	}
@@ -136,7 +123,7 @@ func removalIsOfTheRecordThatWasSeen(f *fixture) {
 }
 
 func claimAndRemovalNeverBothSucceed(f *fixture) {
-	r := f.remover()
+	r := f.store
 	for range 10 {
 		f.again()
 		f.ok("Settle", f.settle(f.grant(100, "a"), "succeeded"))
@@ -164,31 +151,24 @@ func claimAndRemovalNeverBothSucceed(f *fixture) {
 }
 
 func removalLeavesLocksAndOtherNamesAlone(f *fixture) {
-	f.remover()
 	first := f.name
 	f.ok("Settle", f.settle(f.grant(100, "a"), "succeeded"))
 	f.append(f.name, "r", "a note")
 	f.again()
 	f.ok("Settle", f.settle(f.grant(200, "a"), "succeeded"))
-	_, locks := f.store.(protocol.Locker)
-	if locks {
-		f.lock("a", mutex)
-	}
+	f.lock("a", mutex)
 	f.remove(protocol.RecordRemoved, f.removal())
-	if locks {
-		f.askLock(protocol.Held, f.ofLock("b", mutex))
-	}
+	f.askLock(protocol.Held, f.ofLock("b", mutex))
 	f.equal("watermark", f.sync(protocol.Sync{Name: first}).Watermark, int64(100))
 	f.equal("notes", f.notes(first, 0), []string{"r=a note"})
 }
 
 func removalWaitsForTheClock(f *fixture) {
-	f.remover()
 	f.stepClock(time.Hour)
 	f.ok("Settle", f.settle(f.grant(100, "a"), "succeeded"))
 	f.stepClock(-time.Hour)
 	f.now() // a store of several clocks learns by an answer that they have stepped
-	a, err := f.remover().Remove(f.ctx, f.removal())
+	a, err := f.store.Remove(f.ctx, f.removal())
 	f.ok("Remove", err)
 	f.equal("status", a.Status, protocol.RecordAhead)
 	f.stepClock(2 * time.Hour)
@@ -198,7 +178,7 @@ func removalWaitsForTheClock(f *fixture) {
 }
 
 func faultyRemovalsAreRefused(f *fixture) {
-	r := f.remover()
+	r := f.store
 	for what, q := range map[string]protocol.Remove{
 		"no name": {}, "two words": {Name: "a b"}, "watermark": {Name: f.name, Watermark: -1}, "token": {Name: f.name, Token: -1},
 	} {

@@ -10,20 +10,11 @@ import (
 // future is a tick an hour ahead of the store's clock.
 func (f *fixture) future() int64 { return f.now().Add(time.Hour).UnixMilli() }
 
-func (f *fixture) repairer() protocol.Repairer {
-	f.Helper()
-	r, ok := f.store.(protocol.Repairer)
-	if !ok {
-		f.Skip("the store is no protocol.Repairer")
-	}
-	return r
-}
-
 // repair repairs the record, and wants that to have changed it or not.
 func (f *fixture) repair(changed bool) protocol.Repaired {
 	f.Helper()
 	before := f.now()
-	a, err := f.repairer().Repair(f.ctx, protocol.Repair{Name: f.name})
+	a, err := f.store.Repair(f.ctx, protocol.Repair{Name: f.name})
 	f.ok("Repair", err)
 	f.equal("changed", a.Changed, changed)
 	if changed && (a.Watermark < before.UnixMilli() || a.Watermark > f.now().UnixMilli()) {
@@ -104,8 +95,6 @@ func lateHolderReopensNothingRepaired(f *fixture) {
 }
 
 func repairBringsControlsBackToNow(f *fixture) {
-	f.repairer()
-	f.controller()
 	f.name = f.other("x")
 	ahead := f.now().Add(time.Hour).Truncate(time.Microsecond)
 	f.sync(protocol.Sync{
@@ -127,7 +116,7 @@ func repairBringsControlsBackToNow(f *fixture) {
 }
 
 func repairOfNothingAheadChangesNothing(f *fixture) {
-	r := f.repairer()
+	r := f.store
 	g := f.grant(100, "a")
 	before := f.record()
 	for range 2 {
@@ -154,7 +143,6 @@ func repairOfNothingAheadChangesNothing(f *fixture) {
 }
 
 func watchNotifiesOfRepairs(f *fixture) {
-	f.repairer()
 	f.grant(f.future(), "a")
 	woken := f.watch()
 	f.repair(true)

@@ -9,15 +9,6 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) sets() protocol.Sets {
-	f.Helper()
-	s, ok := f.store.(protocol.Sets)
-	if !ok {
-		f.Skip("the store is no protocol.Sets")
-	}
-	return s
-}
-
 // set makes one that only this case has, and returns it with its digest.
 func (f *fixture) set(suffix string) (set []byte, digest string) {
 	set = []byte(f.other(suffix) + "\x00\r\n \xff")
@@ -26,19 +17,19 @@ func (f *fixture) set(suffix string) (set []byte, digest string) {
 
 func (f *fixture) put(set []byte, life time.Duration) {
 	f.Helper()
-	f.ok("PutSet", f.sets().PutSet(f.ctx, set, life))
+	f.ok("PutSet", f.store.PutSet(f.ctx, set, life))
 }
 
 func (f *fixture) wantSets(digests []string, want ...[]byte) {
 	f.Helper()
-	sets, err := f.sets().GetSets(f.ctx, digests)
+	sets, err := f.store.GetSets(f.ctx, digests)
 	f.ok("GetSets", err)
 	f.equal("sets", sets, want)
 }
 
 func (f *fixture) keep(life time.Duration, digests ...string) []bool {
 	f.Helper()
-	kept, err := f.sets().KeepSets(f.ctx, digests, life)
+	kept, err := f.store.KeepSets(f.ctx, digests, life)
 	f.ok("KeepSets", err)
 	return kept
 }
@@ -90,7 +81,7 @@ func forgottenSetIsPutAgain(f *fixture) {
 }
 
 func faultySetsAreRefused(f *fixture) {
-	s := f.sets()
+	s := f.store
 	a, digest := f.set("a")
 	f.refused("an empty set", s.PutSet(f.ctx, nil, long))
 	f.refused("too much", s.PutSet(f.ctx, make([]byte, protocol.MaxSet+1), long))
@@ -110,7 +101,7 @@ func faultySetsAreRefused(f *fixture) {
 }
 
 func manyPutOneSetAtOnce(f *fixture) {
-	s := f.sets()
+	s := f.store
 	a, digest := f.set("a")
 	var puts sync.WaitGroup
 	for range 16 {

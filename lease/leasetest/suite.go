@@ -14,9 +14,7 @@ import (
 )
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from
-// newStore, which may be new or shared: the cases use names that are new in each run. The cases
-// about an optional ability, such as notifications or locks, are skipped for a store without it.
-// Those that need [WithForget] or [WithClockStep] are skipped where that is not given.
+// newStore, which may be new or shared: the cases use names that are new in each run. Those that need [WithForget] or [WithClockStep] are skipped where that is not given.
 func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },

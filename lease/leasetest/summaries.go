@@ -7,20 +7,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (f *fixture) summarizer() (protocol.Summarizer, protocol.Inspector) {
-	f.Helper()
-	s, ok := f.store.(protocol.Summarizer)
-	i, isInspector := f.store.(protocol.Inspector)
-	if !ok || !isInspector {
-		f.Skip("the store is no protocol.Summarizer and protocol.Inspector")
-	}
-	return s, i
-}
-
 func (f *fixture) summarize(names ...string) []protocol.Summary {
 	f.Helper()
-	s, _ := f.summarizer()
-	list, err := s.Summarize(f.ctx, names)
+	list, err := f.store.Summarize(f.ctx, names)
 	f.ok("Summarize", err)
 	f.equal("how many", len(list), len(names))
 	return list
@@ -30,8 +19,7 @@ func (f *fixture) summarize(names ...string) []protocol.Summary {
 // returns it.
 func (f *fixture) summaryIsThatOfTheRecord() protocol.Summary {
 	f.Helper()
-	_, inspector := f.summarizer()
-	r, err := inspector.Inspect(f.ctx, f.name)
+	r, err := f.store.Inspect(f.ctx, f.name)
 	f.ok("Inspect", err)
 	want, got := protocol.Summarize(r), f.summarize(f.name)[0]
 	for i := range got.Open {
@@ -49,7 +37,6 @@ func (f *fixture) summaryIsThatOfTheRecord() protocol.Summary {
 }
 
 func summariesAreThoseOfRecords(f *fixture) {
-	f.summarizer()
 	f.equal("of no record", f.summarize(f.other("none"))[0], protocol.Summary{Record: protocol.Record{Name: f.other("none")}})
 	f.sync(protocol.Sync{Name: f.name, Revision: "1", Schedule: "UTC @daily"})
 	f.summaryIsThatOfTheRecord()
@@ -67,15 +54,12 @@ func summariesAreThoseOfRecords(f *fixture) {
 	f.pass(400, 500, "p2")
 	f.equal("settled", len(f.summaryIsThatOfTheRecord().Settled), 3)
 
-	if c, ok := f.store.(protocol.Controller); ok {
-		_, err := c.Pause(f.ctx, f.name, protocol.Pause{By: "ann", Reason: "a reason"})
-		f.ok("Pause", err)
-		f.equal("paused by", f.summaryIsThatOfTheRecord().Paused.By, "ann")
-	}
+	_, err := f.store.Pause(f.ctx, f.name, protocol.Pause{By: "ann", Reason: "a reason"})
+	f.ok("Pause", err)
+	f.equal("paused by", f.summaryIsThatOfTheRecord().Paused.By, "ann")
 }
 
 func summariesAreBounded(f *fixture) {
-	f.summarizer()
 	f.ok("Settle", f.settle(f.grant(100, "a"), protocol.OutcomeSucceeded))
 	for tick := int64(101); tick <= 100+2*protocol.SummaryOutcomes; tick++ {
 		f.ok("Settle", f.settle(f.grant(tick, "a"), "failed"))
@@ -89,7 +73,6 @@ func summariesAreBounded(f *fixture) {
 }
 
 func summariesComeInTheOrderOfNames(f *fixture) {
-	f.summarizer()
 	names := make([]string, protocol.MaxSummaries)
 	for i := range names {
 		names[i] = f.other(fmt.Sprint(i))
@@ -108,7 +91,6 @@ func summariesComeInTheOrderOfNames(f *fixture) {
 }
 
 func namesAreListedInPages(f *fixture) {
-	summarizer, _ := f.summarizer()
 	want := map[string]bool{f.name: true}
 	for i := range 50 {
 		name := f.other(fmt.Sprint(i))
@@ -116,7 +98,7 @@ func namesAreListedInPages(f *fixture) {
 		want[name] = true
 	}
 	for cursor, calls := "", 0; ; calls++ {
-		names, next, err := summarizer.Names(f.ctx, cursor, 10)
+		names, next, err := f.store.Names(f.ctx, cursor, 10)
 		f.ok("Names", err)
 		for _, name := range names {
 			if !protocol.ValidName(name) {
@@ -132,11 +114,10 @@ func namesAreListedInPages(f *fixture) {
 }
 
 func faultySummariesAreRefused(f *fixture) {
-	summarizer, _ := f.summarizer()
 	for what, names := range map[string][]string{
 		"no name": {""}, "two words": {f.name, "a b"}, "too many": slices.Repeat([]string{f.name}, protocol.MaxSummaries+1),
 	} {
-		_, err := summarizer.Summarize(f.ctx, names)
+		_, err := f.store.Summarize(f.ctx, names)
 		f.refused(what, err)
 	}
 }

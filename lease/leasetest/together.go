@@ -44,12 +44,8 @@ func ctxEndsCall(f *fixture) {
 		"Sync": func() error { _, err := f.store.Sync(ctx, []protocol.Sync{{Name: f.other("x")}}); return err },
 		"Time": func() error { _, _, err := f.store.Time(ctx); return err },
 	}
-	if w, ok := f.store.(protocol.Watcher); ok {
-		calls["Watch"] = func() error { return w.Watch(ctx, func(string, int64) {}) }
-	}
-	if i, ok := f.store.(protocol.Inspector); ok {
-		calls["Inspect"] = func() error { _, err := i.Inspect(ctx, f.name); return err }
-	}
+	calls["Watch"] = func() error { return f.store.Watch(ctx, func(string, int64) {}) }
+	calls["Inspect"] = func() error { _, err := f.store.Inspect(ctx, f.name); return err }
 	f.addOptional(ctx, calls)
 	for verb, call := range calls {
 		err := call()
@@ -64,18 +60,14 @@ func ctxEndsCall(f *fixture) {
 
 // addOptional adds the calls of what a store may be besides.
 func (f *fixture) addOptional(ctx context.Context, calls map[string]func() error) {
-	if c, ok := f.store.(protocol.Controller); ok {
-		calls["Pause"] = func() error { _, err := c.Pause(ctx, f.name, protocol.Pause{By: "a"}); return err }
-		calls["Resume"] = func() error { _, err := c.Resume(ctx, f.name, protocol.Resume{By: "a"}); return err }
-		calls["Trigger"] = func() error {
-			_, err := c.Trigger(ctx, protocol.Trigger{Name: f.name, By: "a", Request: "t"})
-			return err
-		}
+	calls["Pause"] = func() error { _, err := f.store.Pause(ctx, f.name, protocol.Pause{By: "a"}); return err }
+	calls["Resume"] = func() error { _, err := f.store.Resume(ctx, f.name, protocol.Resume{By: "a"}); return err }
+	calls["Trigger"] = func() error {
+		_, err := f.store.Trigger(ctx, protocol.Trigger{Name: f.name, By: "a", Request: "t"})
+		return err
 	}
-	if r, ok := f.store.(protocol.Membership); ok {
-		calls["Announce"] = func() error { return r.SendHeartbeat(ctx, f.name, nil, long) }
-		calls["Members"] = func() error { _, err := r.Members(ctx); return err }
-	}
+	calls["Announce"] = func() error { return f.store.SendHeartbeat(ctx, f.name, nil, long) }
+	calls["Members"] = func() error { _, err := f.store.Members(ctx); return err }
 }
 
 // claimAtOnce lets many holders ask at the same time, and returns their answers.
@@ -195,13 +187,9 @@ type call struct {
 // watch watches until the case ends, and returns what it is woken with.
 func (f *fixture) watch() <-chan call {
 	f.Helper()
-	w, ok := f.store.(protocol.Watcher)
-	if !ok {
-		f.Skip("the store is no protocol.Watcher")
-	}
 	ctx, cancel := context.WithCancel(f.ctx)
 	woken, ended := make(chan call, 1024), make(chan error, 1)
-	go func() { ended <- w.Watch(ctx, func(name string, tick int64) { woken <- call{name, tick} }) }()
+	go func() { ended <- f.store.Watch(ctx, func(name string, tick int64) { woken <- call{name, tick} }) }()
 	f.Cleanup(func() {
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -256,11 +244,7 @@ func watchNotifiesWhoWaits(f *fixture) {
 
 func (f *fixture) inspect(name string) protocol.Record {
 	f.Helper()
-	i, ok := f.store.(protocol.Inspector)
-	if !ok {
-		f.Skip("the store is no protocol.Inspector")
-	}
-	r, err := i.Inspect(f.ctx, name)
+	r, err := f.store.Inspect(f.ctx, name)
 	f.ok("Inspect", err)
 	return r
 }

@@ -11,7 +11,7 @@ import (
 // status.
 func (f *fixture) trigger(want protocol.TriggerStatus, t protocol.Trigger) protocol.Triggered {
 	f.Helper()
-	a, err := f.controller().Trigger(f.ctx, f.filled(t))
+	a, err := f.store.Trigger(f.ctx, f.filled(t))
 	f.ok("Trigger", err)
 	if a.Status != want {
 		f.Fatalf("trigger: %s, want %s: %+v", a.Status, want, a)
@@ -259,7 +259,7 @@ func watchNotifiesOfTriggers(f *fixture) {
 }
 
 func faultyTriggersAreRefused(f *fixture) {
-	c := f.controller()
+	c := f.store
 	good := protocol.Trigger{Name: f.name, By: "ops", Request: "t"}
 	for what, change := range map[string]func(t *protocol.Trigger){
 		"without a name":         func(t *protocol.Trigger) { t.Name = "" },

@@ -58,7 +58,7 @@ func windowsOfKeysEnd(f *fixture) {
 		opened := f.now()
 		longer := t
 		longer.Window = time.Hour // the first one's is in force
-		a, err := f.controller().Trigger(f.ctx, f.filled(longer))
+		a, err := f.store.Trigger(f.ctx, f.filled(longer))
 		f.ok("Trigger", err)
 		if a.Status == protocol.Opened && f.now().Sub(before) >= d && d < long {
 			f.again()
@@ -125,7 +125,7 @@ func whoWaitsForTheLimitIsAccepted(f *fixture) {
 	f.trigger(protocol.Opened, protocol.Trigger{})
 	accepted, limited := f.now(), 0
 	for range 4 {
-		a, err := f.controller().Trigger(f.ctx, f.filled(protocol.Trigger{}))
+		a, err := f.store.Trigger(f.ctx, f.filled(protocol.Trigger{}))
 		f.ok("Trigger", err)
 		if a.Status == protocol.Limited {
 			limited++
@@ -175,7 +175,7 @@ func keysAreNeverForgottenWithinTheirWindows(f *fixture) {
 // triggerAtOnce lets them trigger, and returns the ticks by status.
 func (f *fixture) triggerAtOnce(t protocol.Trigger) map[protocol.TriggerStatus][]int64 {
 	f.Helper()
-	c := f.controller()
+	c := f.store
 	answers, errs := make([]protocol.Triggered, many), make([]error, many)
 	start := make(chan struct{})
 	var all sync.WaitGroup

@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a lease.Store in memory, with every ability that a store can have: a [driver.Session]
-// over a [driver.Memory]. The zero value is ready for use, in the namespace "default"; see [New]
+// Store is a lease.Store in memory: a [driver.Session] over a
+// [driver.Memory]. The zero value is ready for use, in the namespace "default"; see [New]
 // for one with a name. It is safe for concurrent use, and its clock is the process's, unless
 // [Store.Step] moves it.
 type Store struct {
@@ -28,7 +28,7 @@ func New(namespace string) (*Store, error) {
 	return &Store{namespace: namespace}, nil
 }
 
-// Namespace implements [protocol.Namespacer].
+// Namespace implements [protocol.Store].
 func (s *Store) Namespace() string { return cmp.Or(s.namespace, protocol.DefaultNamespace) }
 
 // Forget drops everything, as an emptied Redis would.

@@ -22,8 +22,8 @@ func TestStore(t *testing.T) {
 func TestNamespaceIsThatOfNew(t *testing.T) {
 	s, err := memlease.New("billing")
 	require.NoError(t, err)
-	require.Equal(t, "billing", protocol.NamespaceOf(s))
-	require.Equal(t, protocol.DefaultNamespace, protocol.NamespaceOf(new(memlease.Store)))
+	require.Equal(t, "billing", s.Namespace())
+	require.Equal(t, protocol.DefaultNamespace, new(memlease.Store).Namespace())
 
 	_, err = memlease.New("a:b")
 	require.ErrorContains(t, err, `memlease: namespace "a:b" must start with`)

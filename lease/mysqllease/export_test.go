@@ -2,8 +2,8 @@ package mysqllease
 
 import "context"
 
-// Lock locks the row of a key, as a process does that is stopped within a transaction.
-func (s *Store) Lock(ctx context.Context, key string) error {
+// LockRow locks the row of a key, as a process does that is stopped within a transaction.
+func (s *Store) LockRow(ctx context.Context, key string) error {
 	tx, err := s.db.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return err

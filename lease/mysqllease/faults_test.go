@@ -30,7 +30,7 @@ func TestStoppedProcessHoldsUpOthersForSeconds(t *testing.T) {
 	url := database(t)
 	stopped, other := open(t, url), open(t, url)
 	v := changed(t, stopped, "held", driver.Version{}, "before")
-	require.NoError(t, stopped.Lock(t.Context(), "held"))
+	require.NoError(t, stopped.LockRow(t.Context(), "held"))
 
 	began := time.Now()
 	changed(t, other, "free", driver.Version{}, "free")
@@ -136,7 +136,7 @@ func TestPartitionedProcessHoldsUpNobodyForLong(t *testing.T) {
 	proxy, cut := through(t, url)
 	away, other := open(t, cut), open(t, url)
 	v := changed(t, away, "job", driver.Version{}, "before")
-	require.NoError(t, away.Lock(t.Context(), "job"))
+	require.NoError(t, away.LockRow(t.Context(), "job"))
 	proxy.Partition()
 	changed(t, other, "job", v, "after")
 	proxy.Heal()

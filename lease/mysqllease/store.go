@@ -30,8 +30,7 @@ import (
 // process that was stopped within one holds up others. It is a whole number of seconds.
 const Held = 2 * time.Second
 
-// Store is a lease.Store in MySQL or MariaDB, with every ability of a driver.Session, and members,
-// sets and messages. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store in MySQL or MariaDB. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*sqlstore.Store
 	db *sql.DB

@@ -24,8 +24,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Store is a lease.Store on a bucket, with every ability of a [driver.Session], and members, sets
-// and messages. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on a bucket. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*casstore.Store
 	medium *medium
@@ -114,7 +113,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Check implements [protocol.Checker].
+// Check implements [protocol.Store].
 func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
 // Facts are what an operator looks at.

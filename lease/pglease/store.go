@@ -25,8 +25,7 @@ import (
 	"github.com/solotick/solotick/internal/sqlstore"
 )
 
-// Store is a lease.Store in PostgreSQL, with every ability of a driver.Session, and members, sets and
-// messages. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store in PostgreSQL. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*sqlstore.Store
 	db *sql.DB

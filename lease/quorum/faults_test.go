@@ -324,5 +324,5 @@ func TestNodesOfAnotherNamespaceAreRefused(t *testing.T) {
 	s, err := quorum.New(nodes, "mail")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-	require.Equal(t, "mail", protocol.NamespaceOf(s))
+	require.Equal(t, "mail", s.Namespace())
 }

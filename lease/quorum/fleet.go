@@ -16,7 +16,7 @@ import (
 // A majority of the nodes has to accept an announcement. Of the answers of a majority the newest
 // holds.
 
-// SendHeartbeat implements [protocol.Membership]. Every node that answers learns that a life is
+// SendHeartbeat implements [protocol.Store]. Every node that answers learns that a life is
 // over, not a majority only. A node that does not learn it lists the member until it would have
 // ended.
 func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
@@ -37,12 +37,12 @@ func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, l
 	return err
 }
 
-// Members implements [protocol.Membership].
+// Members implements [protocol.Store].
 func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 	return s.listMembers(ctx, "members", quorumnode.Fleet.Members)
 }
 
-// MembersBut implements [protocol.KnownMembers].
+// MembersBut implements [protocol.Store].
 func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
 	known = maps.Clone(known)
 	return s.listMembers(ctx, "members", func(f quorumnode.Fleet, ctx context.Context) ([]protocol.Member, error) {
@@ -118,7 +118,7 @@ func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (p protocol
 	return p, nil
 }
 
-// PutSet implements [protocol.Sets].
+// PutSet implements [protocol.Store].
 func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
 	if err := protocol.CheckSet(set, life); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 	return err
 }
 
-// KeepSets implements [protocol.Sets]. A set counts as kept when a majority of the nodes keeps it:
+// KeepSets implements [protocol.Store]. A set counts as kept when a majority of the nodes keeps it:
 // otherwise too few may.
 func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
 	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
@@ -161,7 +161,7 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 	return kept, nil
 }
 
-// GetSets implements [protocol.Sets]: one node that keeps a set is enough. What does not have its
+// GetSets implements [protocol.Store]: one node that keeps a set is enough. What does not have its
 // digest counts as not kept.
 func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
 	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {

@@ -14,21 +14,21 @@ import (
 
 var _ interface {
 	protocol.Store
-	protocol.Canceller
-	protocol.Checker
-	protocol.Controller
-	protocol.Inspector
-	protocol.Journal
-	protocol.KnownMembers
-	protocol.Locker
-	protocol.Namespacer
-	protocol.Publisher
-	protocol.Remover
-	protocol.Repairer
-	protocol.Membership
-	protocol.Sets
-	protocol.Summarizer
-	protocol.Watcher
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
+	protocol.Store
 } = (*quorum.Store)(nil)
 
 // A node that has missed the newest announcement still has the one before it.

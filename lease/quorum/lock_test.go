@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/lease/quorum"
 )
 
-var _ protocol.Locker = (*quorum.Store)(nil)
+var _ protocol.Store = (*quorum.Store)(nil)
 
 // lockOf claims n permits of a lock of so many.
 func lockOf(name, holder string, n, limit int, ttl time.Duration) protocol.LockClaim {
@@ -28,7 +28,7 @@ func inQueue(c protocol.LockClaim) protocol.LockClaim {
 }
 
 // lockClaimed claims a lock and wants an answer of this status.
-func lockClaimed(t testing.TB, s protocol.Locker, want protocol.Status, c protocol.LockClaim) protocol.LockAnswer {
+func lockClaimed(t testing.TB, s protocol.Store, want protocol.Status, c protocol.LockClaim) protocol.LockAnswer {
 	t.Helper()
 	a, err := s.ClaimLock(t.Context(), c)
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func lockClaimed(t testing.TB, s protocol.Locker, want protocol.Status, c protoc
 }
 
 // locked claims a lock and wants to be granted it.
-func locked(t testing.TB, s protocol.Locker, c protocol.LockClaim) protocol.LockGrant {
+func locked(t testing.TB, s protocol.Store, c protocol.LockClaim) protocol.LockGrant {
 	t.Helper()
 	return c.Grant(lockClaimed(t, s, protocol.Granted, c))
 }
@@ -46,7 +46,7 @@ func locked(t testing.TB, s protocol.Locker, c protocol.LockClaim) protocol.Lock
 // drift later, and Left says so.
 func TestLockIsKeptForItsDrift(t *testing.T) {
 	const ttl, drift = 20 * time.Second, 202 * time.Millisecond
-	outlasts := func(t *testing.T, s protocol.Locker, other func() protocol.LockClaim) protocol.LockAnswer {
+	outlasts := func(t *testing.T, s protocol.Store, other func() protocol.LockClaim) protocol.LockAnswer {
 		t.Helper()
 		time.Sleep(ttl)
 		require.Equal(t, drift, lockClaimed(t, s, protocol.Held, other()).Remaining)
@@ -226,7 +226,7 @@ func TestRoundsOfLocksAreFew(t *testing.T) {
 		}
 		a, b := lockOf("l", "a", 1, 1, 20*time.Second), inQueue(lockOf("l", "b", 1, 1, 20*time.Second))
 		var g protocol.LockGrant
-		grant := func(s protocol.Locker, c protocol.LockClaim) { g = locked(t, s, c) }
+		grant := func(s protocol.Store, c protocol.LockClaim) { g = locked(t, s, c) }
 		rounds(3, "try", func() { grant(s, a) })
 		rounds(1, "lose", func() { lockClaimed(t, other, protocol.Held, lockOf("l", "c", 1, 1, 20*time.Second)) })
 		rounds(2, "enter the line", func() { lockClaimed(t, other, protocol.Queued, b) })

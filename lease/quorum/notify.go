@@ -58,7 +58,7 @@ func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)
 	})
 }
 
-// Publish implements [protocol.Publisher]. It returns an error when the store is closed.
+// Publish implements [protocol.Store]. It returns an error when the store is closed.
 func (s *Store) Publish(ctx context.Context, message []byte) error {
 	if err := protocol.CheckMessage(message); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 	return s.values.publish(progressPrefix, string(message))
 }
 
-// Subscribe implements [protocol.Publisher].
+// Subscribe implements [protocol.Store].
 func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return s.values.listen(ctx, "subscribe", func(message string) {
 		if _, text, ok := strings.Cut(message, " "); ok && isProgress(message) {

@@ -66,7 +66,7 @@ func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 			faults = append(faults, fmt.Errorf("quorum: node %d is nil", i))
 			continue
 		}
-		if its, ok := n.(protocol.Namespacer); ok && its.Namespace() != namespace {
+		if its, ok := n.(interface{ Namespace() string }); ok && its.Namespace() != namespace {
 			faults = append(faults, fmt.Errorf("quorum: namespace %q must be that of the nodes, and node %s has %q", namespace, n, its.Namespace()))
 		}
 	}

@@ -8,18 +8,17 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a lease.Store on a majority of independent nodes, with the abilities of a
-// [driver.Session] and those of a [protocol.Membership], [protocol.KnownMembers], [protocol.Sets]
-// and [protocol.Publisher]. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on a majority of independent nodes. Its members and sets are
+// those of its nodes. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*driver.Session
 	values *values
 }
 
-// Check implements [protocol.Checker]. That a minority of nodes fails is no fault.
+// Check implements [protocol.Store]. That a minority of nodes fails is no fault.
 func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [protocol.Checker]: it says what the first node that knows says.
+// Hint implements [protocol.Store]: it says what the first node that knows says.
 func (s *Store) Hint(err error) string {
 	var few *MajorityError
 	switch {

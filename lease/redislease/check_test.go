@@ -70,5 +70,5 @@ func TestCheckSaysWhichCallFails(t *testing.T) {
 	require.ErrorAs(t, err, &fault)
 	require.Contains(t, fault.Hint, "let the user of Redis do")
 	require.Equal(t, "Time", fault.Call)
-	require.Implements(t, (*protocol.Checker)(nil), new(redislease.Store))
+	require.Implements(t, (*protocol.Store)(nil), new(redislease.Store))
 }

@@ -32,7 +32,7 @@ func (s *Store) Skip(ctx context.Context, p protocol.Skip) (watermark int64, pas
 	return watermark, passed, nil
 }
 
-// Cancel implements [protocol.Canceller].
+// Cancel implements [protocol.Store].
 func (s *Store) Cancel(ctx context.Context, c protocol.Cancel) (a protocol.Cancelled, err error) {
 	if err := s.confirmedAs(ctx, c.Name, func(ctx context.Context) (err error) {
 		a, err = s.Session.Cancel(ctx, c)

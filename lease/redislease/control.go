@@ -6,7 +6,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Pause implements [protocol.Controller].
+// Pause implements [protocol.Store].
 func (s *Store) Pause(ctx context.Context, name string, p protocol.Pause) (pause protocol.Pause, err error) {
 	if err := s.confirmedAs(ctx, name, func(ctx context.Context) (err error) {
 		pause, err = s.Session.Pause(ctx, name, p)
@@ -18,7 +18,7 @@ func (s *Store) Pause(ctx context.Context, name string, p protocol.Pause) (pause
 	return pause, nil
 }
 
-// Resume implements [protocol.Controller].
+// Resume implements [protocol.Store].
 func (s *Store) Resume(ctx context.Context, name string, r protocol.Resume) (pause *protocol.Pause, err error) {
 	if err := s.confirmedAs(ctx, name, func(ctx context.Context) (err error) {
 		pause, err = s.Session.Resume(ctx, name, r)
@@ -30,7 +30,7 @@ func (s *Store) Resume(ctx context.Context, name string, r protocol.Resume) (pau
 	return pause, nil
 }
 
-// Repair implements [protocol.Repairer].
+// Repair implements [protocol.Store].
 func (s *Store) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaired, error) {
 	repaired, err := s.Session.Repair(ctx, q)
 	if err == nil {
@@ -39,7 +39,7 @@ func (s *Store) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaire
 	return repaired, err
 }
 
-// Trigger implements [protocol.Controller].
+// Trigger implements [protocol.Store].
 func (s *Store) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Triggered, err error) {
 	err = s.confirmedAs(ctx, t.Name, func(ctx context.Context) (err error) {
 		a, err = s.Session.Trigger(ctx, t)
@@ -54,7 +54,7 @@ func (s *Store) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Tri
 	return a, nil
 }
 
-// Remove implements [protocol.Remover].
+// Remove implements [protocol.Store].
 func (s *Store) Remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, err error) {
 	if err := s.confirmedAs(ctx, q.Name, func(ctx context.Context) (err error) {
 		a, err = s.Session.Remove(ctx, q)

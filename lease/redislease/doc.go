@@ -15,7 +15,7 @@
 //	solotick:{NAMESPACE}:set:DIGEST     what many replicas have in common, such as the names of their jobs
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
-//	solotick:NAMESPACE:progress         the channel of a protocol.Publisher
+//	solotick:NAMESPACE:progress         the channel of messages from one member to all
 //	solotick:{NAMESPACE:NAME}:lock      the lock of a name, its holds and its queue, a hash; see lua/lock.lua
 //	solotick:NAMESPACE:line             the channel on which the next waiters are notified. On Cluster instead:
 //	solotick:{NAMESPACE:NAME}:told      the sharded channel for that lock alone, and

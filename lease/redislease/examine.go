@@ -10,15 +10,15 @@ import (
 	"github.com/solotick/solotick/internal/redisadvice"
 )
 
-// Examine implements [protocol.Examiner]: whether Redis evicts records, what a restart of it loses,
+// Warnings implements [protocol.Store]: whether Redis evicts records, what a restart of it loses,
 // and whether this user may publish and subscribe. It says a thing once of several servers.
-func (s *Store) Examine(ctx context.Context) []protocol.Warning {
+func (s *Store) Warnings(ctx context.Context) []protocol.Warning {
 	warnings := examine(ctx, s.client, false)
 	return warn(warnings, "messages", redisadvice.Messages(s.tryMessages(ctx, s.channel())))
 }
 
 // Examine is [Store.Examine], for a quorum.
-func (n *Node) Examine(ctx context.Context) []protocol.Warning {
+func (n *Node) Warnings(ctx context.Context) []protocol.Warning {
 	warnings := examine(ctx, n.store.client, true)
 	return warn(warnings, "messages", redisadvice.Messages(n.store.tryMessages(ctx, n.channel())))
 }

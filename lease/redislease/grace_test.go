@@ -27,7 +27,7 @@ func refused(t *testing.T, s protocol.Store, c protocol.Claim, grace time.Durati
 	refusedFor(t, grace, func() error { _, err := s.Claim(t.Context(), c); return err })
 }
 
-func lockRefused(t *testing.T, s protocol.Locker, c protocol.LockClaim, grace time.Duration) {
+func lockRefused(t *testing.T, s protocol.Store, c protocol.LockClaim, grace time.Duration) {
 	t.Helper()
 	refusedFor(t, grace, func() error { _, err := s.ClaimLock(t.Context(), c); return err })
 }

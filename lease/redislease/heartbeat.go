@@ -7,7 +7,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Heartbeat implements [protocol.Heartbeater]. It is one round trip, and more only where the
+// Heartbeat implements [protocol.Store]. It is one round trip, and more only where the
 // members are to be read.
 func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
 	if err := h.Validate(); err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Check implements [protocol.Checker].
+// Check implements [protocol.Store].
 func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [protocol.Checker].
+// Hint implements [protocol.Store].
 func (s *Store) Hint(err error) string { return Hint(err) }
 
 // Hint is [Hint], for a quorum.

@@ -23,7 +23,7 @@ var (
 	membersInfoScript  = newScript("#!lua flags=no-writes,allow-oom", membersInfoSource)
 )
 
-// MembersBut implements [protocol.KnownMembers]: with a second round trip where a member's
+// MembersBut implements [protocol.Store]: with a second round trip where a member's
 // information is not known.
 func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
 	list, _, err := s.membersBut(ctx, known)

@@ -74,7 +74,7 @@ func (s *Store) lockClaimCmd(ctx context.Context, c *protocol.LockClaim) *redis.
 		c.Permits, c.Limit, c.TTL.Microseconds(), int(c.Order), c.WaiterTTL.Microseconds(), digit(c.Notify), c.Known)
 }
 
-// ClaimLock implements [protocol.Locker].
+// ClaimLock implements [protocol.Store].
 func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
 	if err := c.Validate(); err != nil {
 		return protocol.LockAnswer{}, err
@@ -124,7 +124,7 @@ func (s *Store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protoco
 // server.
 const locksPerScript = 128
 
-// RenewLocks implements [protocol.Locker].
+// RenewLocks implements [protocol.Store].
 func (s *Store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
 	answers := make([]error, len(grants))
 	var valid []int // indices
@@ -188,7 +188,7 @@ func (s *Store) renewHalves(ctx context.Context, grants []protocol.LockGrant, pa
 	}
 }
 
-// ReleaseLock implements [protocol.Locker].
+// ReleaseLock implements [protocol.Store].
 func (s *Store) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
 	if err := g.ValidateRelease(); err != nil {
 		return err
@@ -241,7 +241,7 @@ func digit(b bool) int {
 	return 0
 }
 
-// ForceRelease implements [protocol.Locker].
+// ForceRelease implements [protocol.Store].
 func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (bool, error) {
 	if err := checkName(name); err != nil {
 		return false, err
@@ -257,7 +257,7 @@ func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (boo
 	return held == 1, nil
 }
 
-// Lock implements [protocol.Locker].
+// Lock implements [protocol.Store].
 func (s *Store) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 	if err := checkName(name); err != nil {
 		return protocol.Lock{}, err

@@ -19,7 +19,7 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-func lockGranted(t testing.TB, s protocol.Locker, c protocol.LockClaim) protocol.LockGrant {
+func lockGranted(t testing.TB, s protocol.Store, c protocol.LockClaim) protocol.LockGrant {
 	t.Helper()
 	a, err := s.ClaimLock(t.Context(), c)
 	require.NoError(t, err)
@@ -27,7 +27,7 @@ func lockGranted(t testing.TB, s protocol.Locker, c protocol.LockClaim) protocol
 	return c.Grant(a)
 }
 
-func queued(t testing.TB, s protocol.Locker, c protocol.LockClaim) {
+func queued(t testing.TB, s protocol.Store, c protocol.LockClaim) {
 	t.Helper()
 	a, err := s.ClaimLock(t.Context(), c)
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ func (s *Store) lockChannelName(channel string) string {
 // errMoved is why a channel is subscribed to again.
 var errMoved = errors.New("another server keeps the channel")
 
-// Listen implements [protocol.Locker]. On Cluster it notifies only of the locks that are of
+// Listen implements [protocol.Store]. On Cluster it notifies only of the locks that are of
 // interest to this store. They are those claimed with a WaiterTTL, while it lasts and a second
 // longer, and those shown by Lock, for five seconds. It calls wake with the name, and no requests,
 // once it has subscribed to a lock's channel.

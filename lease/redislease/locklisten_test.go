@@ -111,7 +111,7 @@ func (l *listener) end() {
 }
 
 // waitsFor has l wait for a lock that other holds, until it learns of it.
-func (l *listener) waitsFor(other protocol.Locker, name string, ticket time.Duration) protocol.LockGrant {
+func (l *listener) waitsFor(other protocol.Store, name string, ticket time.Duration) protocol.LockGrant {
 	l.t.Helper()
 	g := lockGranted(l.t, other, lockOf(name, "a", "holds", 1, 1))
 	c := waiting(lockOf(name, "b", "waits", 1, 1))
@@ -122,7 +122,7 @@ func (l *listener) waitsFor(other protocol.Locker, name string, ticket time.Dura
 }
 
 // isNotified wants l to be notified at once that a grant has ended.
-func (l *listener) isNotified(other protocol.Locker, g protocol.LockGrant) {
+func (l *listener) isNotified(other protocol.Store, g protocol.LockGrant) {
 	l.t.Helper()
 	began := time.Now()
 	require.NoError(l.t, other.ReleaseLock(l.t.Context(), g))

@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Locks implements [protocol.Locker]. On Cluster the servers are asked one after the other, and the
+// Locks implements [protocol.Store]. On Cluster the servers are asked one after the other, and the
 // cursor names the one to ask next. A lock that moves from one server to another meanwhile may be
 // missed.
 func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {

@@ -140,7 +140,7 @@ func renewed(s protocol.Store, ctx context.Context, g protocol.Grant) error {
 	return s.Renew(ctx, []protocol.Grant{g})[0]
 }
 
-func lockRenewed(s protocol.Locker, ctx context.Context, g protocol.LockGrant) error {
+func lockRenewed(s protocol.Store, ctx context.Context, g protocol.LockGrant) error {
 	return s.RenewLocks(ctx, []protocol.LockGrant{g})[0]
 }
 

@@ -16,7 +16,7 @@ func (s *Store) memberKeys() []string {
 	return []string{s.fleetKey(":members"), s.fleetKey(":heard"), s.fleetKey(":former"), s.fleetKey(":alive"), s.fleetKey(":changed")}
 }
 
-// SendHeartbeat implements [protocol.Membership].
+// SendHeartbeat implements [protocol.Store].
 func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	if err := protocol.CheckMember(holder, info); err != nil {
 		return err
@@ -38,14 +38,14 @@ func (s *Store) stay(ctx context.Context, holder string, life time.Duration, ref
 	}
 }
 
-// Members implements [protocol.Membership].
+// Members implements [protocol.Store].
 func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.members(ctx, "members")
 	slices.SortFunc(list, func(a, b protocol.Member) int { return cmp.Compare(a.Holder, b.Holder) })
 	return list, err
 }
 
-// FormerMembers implements [protocol.MemberHistory].
+// FormerMembers implements [protocol.Store].
 func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.members(ctx, "former members", 1)
 	slices.SortFunc(list, func(a, b protocol.Member) int {

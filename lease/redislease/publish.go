@@ -9,7 +9,7 @@ import (
 
 func (s *Store) progressChannel() string { return "solotick:" + s.namespace + ":progress" }
 
-// Publish implements [protocol.Publisher].
+// Publish implements [protocol.Store].
 func (s *Store) Publish(ctx context.Context, message []byte) error {
 	if err := protocol.CheckMessage(message); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 	return nil
 }
 
-// Subscribe implements [protocol.Publisher].
+// Subscribe implements [protocol.Store].
 func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return s.subscribe(ctx, s.progressChannel(), "subscribe", func(message string) {
 		if message != "" {

@@ -22,7 +22,7 @@ func answered(cmd *redis.Cmd) bool {
 	return err == nil || errors.As(err, &of)
 }
 
-// ReachedSince implements [protocol.Reacher]. A store that is no Cluster answers as a whole.
+// ReachedSince implements [protocol.Store]. A store that is no Cluster answers as a whole.
 func (s *Store) ReachedSince(name string, gap time.Duration) (since, until steady.Instant, ok bool) {
 	if s.router.cluster == nil {
 		return 0, 0, true

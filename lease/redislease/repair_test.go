@@ -15,9 +15,9 @@ import (
 // repairing is a store whose clock can be wrong.
 type repairing interface {
 	protocol.Store
-	protocol.Controller
-	protocol.Inspector
-	protocol.Repairer
+	protocol.Store
+	protocol.Store
+	protocol.Store
 }
 
 // TestRepairForgetsTriggersOfTheFuture does what needs a clock that is wrong, and then right again,

@@ -33,7 +33,7 @@ func (s *Store) setKeys(digests []string) []string {
 	return keys
 }
 
-// PutSet implements [protocol.Sets].
+// PutSet implements [protocol.Store].
 func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
 	if err := protocol.CheckSet(set, life); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 	return nil
 }
 
-// KeepSets implements [protocol.Sets].
+// KeepSets implements [protocol.Store].
 func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
 	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
 		return nil, err
@@ -62,7 +62,7 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 	return kept, nil
 }
 
-// GetSets implements [protocol.Sets].
+// GetSets implements [protocol.Store].
 func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
 	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
 		return nil, err

@@ -120,7 +120,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 	return s, nil
 }
 
-// Namespace implements [protocol.Namespacer].
+// Namespace implements [protocol.Store].
 func (s *Store) Namespace() string { return s.namespace }
 
 // Close closes the store's connections. Calls that are under way fail.

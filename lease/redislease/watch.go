@@ -27,7 +27,7 @@ const (
 	keptFor = time.Minute
 )
 
-// Watch implements [protocol.Watcher]. It notifies of triggers, pauses and resumptions within two
+// Watch implements [protocol.Store]. It notifies of triggers, pauses and resumptions within two
 // seconds even if Redis does not deliver messages.
 func (s *Store) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	ctx, stop := context.WithCancel(ctx)

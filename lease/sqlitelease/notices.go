@@ -59,7 +59,7 @@ func (f *file) publish() {
 	}
 }
 
-// ClaimLock implements [protocol.Locker]. While a claim waits, subscribers look more often: what it
+// ClaimLock implements [protocol.Store]. While a claim waits, subscribers look more often: what it
 // waits for is seen late by a tenth of the time that it has waited, or by soonest.
 func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
 	a, err := s.Session.ClaimLock(ctx, c)

@@ -25,8 +25,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a lease.Store on a SQLite file, with every ability of a [driver.Session], and members,
-// sets and messages. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on a SQLite file. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*driver.Session
 	values *values
@@ -103,10 +102,10 @@ func (s *Store) Exists(ctx context.Context) (bool, error) {
 	return len(keys) > 0, err
 }
 
-// Check implements [protocol.Checker].
+// Check implements [protocol.Store].
 func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [protocol.Checker].
+// Hint implements [protocol.Store].
 func (s *Store) Hint(err error) string {
 	hint, _ := advice(err)
 	return hint

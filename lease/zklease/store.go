@@ -24,8 +24,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Store is a lease.Store on ZooKeeper, with every ability of a [driver.Session], and members, sets
-// and messages. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on ZooKeeper. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*casstore.Store
 	medium *medium

@@ -317,7 +317,6 @@ var texts = map[string]text{
 	"locks.waiters":     {"%d wait", "%d 个等待"},
 	"locks.waiters.one": {"%d waits", "%d 个等待"},
 	"locks.longest":     {"the longest for %s", "最久 %s"},
-	"locks.unsupported": {"This store grants no locks.", "此存储不提供锁。"},
 	"locks.nomatch":     {"No lock matches.", "没有匹配的锁。"},
 	"locks.none":        {"No lock is held or waited for.", "没有锁被持有或等待。"},
 	"locks.cut":         {"There are more than %d locks: the others are not shown.", "锁多于 %d 个，其余未显示。"},

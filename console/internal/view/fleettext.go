@@ -78,10 +78,6 @@ func (r ReplicaRow) note() string {
 func (p LocksPage) WriteText(w io.Writer) error {
 	t := textWriter{w: w, zone: p.Query.Zone}
 	t.head(p.Head, "locks")
-	if p.Unsupported {
-		t.line("This store grants no locks.")
-		return t.err
-	}
 	rows := [][]string{{"LOCK", "WHO", "TOKEN", "PERMITS", "SINCE", "FOR", "LEASE"}}
 	for _, l := range p.Locks {
 		for _, h := range l.Holds {

@@ -19,13 +19,12 @@ type LocksQuery struct {
 // LocksPage shows the locks that are held or waited for.
 type LocksPage struct {
 	Head
-	Query       LocksQuery `json:"query"`
-	Unsupported bool       `json:"unsupported"` // the store grants no locks
-	Total       int        `json:"total"`
-	Cut         bool       `json:"cut"` // there are more locks than were read
-	Matching    int        `json:"matching"`
-	Locks       []LockRow  `json:"locks"` // by name
-	Next        string     `json:"next"`
+	Query    LocksQuery `json:"query"`
+	Total    int        `json:"total"`
+	Cut      bool       `json:"cut"` // there are more locks than were read
+	Matching int        `json:"matching"`
+	Locks    []LockRow  `json:"locks"` // by name
+	Next     string     `json:"next"`
 }
 
 // LockRow is a lock.
@@ -60,7 +59,7 @@ type WaiterRow struct {
 
 // Locks shows the locks of a snapshot that q chooses.
 func Locks(s *Snapshot, q LocksQuery, now time.Time) LocksPage {
-	p := LocksPage{Head: s.head(now), Query: q, Unsupported: s.NoLocks, Total: len(s.Locks), Cut: s.LocksMore, Locks: []LockRow{}}
+	p := LocksPage{Head: s.head(now), Query: q, Total: len(s.Locks), Cut: s.LocksMore, Locks: []LockRow{}}
 	words := strings.Fields(strings.ToLower(q.Search))
 	var found []*protocol.Lock
 	for i := range s.Locks {

@@ -21,7 +21,6 @@ type Snapshot struct {
 
 	Locks       []protocol.Lock // that are held or waited for, sorted by name; nil where the store has none
 	LocksMore   bool            // there are more than Locks has
-	NoLocks     bool            // the store grants no locks
 	Facts       []fleet.Fact    // of the fleet's journal, newest first
 	Store       StoreFacts
 	LastAttempt time.Time // fleet time of the newest attempt to read; zero when it is this snapshot's

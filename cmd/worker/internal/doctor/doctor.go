@@ -10,7 +10,6 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -121,11 +120,7 @@ func unbegun(ctx context.Context, s *stores.Store, cfg *config.Config, err error
 func forget(ctx context.Context, s *stores.Store, namespace string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	members, ok := s.Store.(protocol.Membership)
-	if !ok {
-		return
-	}
-	if list, err := members.Members(ctx); err == nil && len(list) == 0 {
+	if list, err := s.Store.Members(ctx); err == nil && len(list) == 0 {
 		key := "solotick:{" + namespace + "}" // as package redislease says
 		_ = s.Streams.Unlink(ctx, key, key+":triggered").Err()
 	}

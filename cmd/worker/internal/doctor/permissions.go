@@ -73,44 +73,30 @@ func (srv *server) tryAll(ctx context.Context, name string) (done int, faults []
 	}
 	_, _, err = s.Skip(ctx, protocol.Skip{Name: name, From: watermark + 1, To: watermark + 2, Outcome: "missed", Request: "pass", Holder: name})
 	try(err)
-	if i, ok := s.(protocol.Inspector); ok {
-		_, err := i.Inspect(ctx, name)
+	_, err = s.Inspect(ctx, name)
+	try(err)
+	_, err = s.Pause(ctx, name, protocol.Pause{By: name})
+	try(err)
+	_, err = s.Resume(ctx, name, protocol.Resume{By: name})
+	try(err)
+	t, err := s.Trigger(ctx, protocol.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
+	if try(err) {
+		_, err := s.Cancel(ctx, protocol.Cancel{Name: name, Tick: t.Tick, By: name})
 		try(err)
 	}
-	if c, ok := s.(protocol.Controller); ok {
-		_, err := c.Pause(ctx, name, protocol.Pause{By: name})
-		try(err)
-		_, err = c.Resume(ctx, name, protocol.Resume{By: name})
-		try(err)
-		t, err := c.Trigger(ctx, protocol.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
-		try(err)
-		if c, ok := s.(protocol.Canceller); ok && err == nil {
-			_, err := c.Cancel(ctx, protocol.Cancel{Name: name, Tick: t.Tick, By: name})
-			try(err)
-		}
+	_, err = s.Repair(ctx, protocol.Repair{Name: name})
+	try(err)
+	try(s.SendHeartbeat(ctx, name, []byte("{}"), 0)) // with a TTL of 0 it is no member
+	_, err = s.Members(ctx)
+	try(err)
+	try(s.Append(ctx, name, "note", []byte("{}")))
+	_, err = s.Notes(ctx, name, 1)
+	try(err)
+	record, err := s.Inspect(ctx, name)
+	if err == nil {
+		_, err = s.Remove(ctx, protocol.Remove{Name: name, Watermark: record.Watermark, Token: record.Token})
 	}
-	if c, ok := s.(protocol.Repairer); ok {
-		_, err := c.Repair(ctx, protocol.Repair{Name: name})
-		try(err)
-	}
-	if r, ok := s.(protocol.Membership); ok {
-		try(r.SendHeartbeat(ctx, name, []byte("{}"), 0)) // with a TTL of 0 it is no member
-		_, err := r.Members(ctx)
-		try(err)
-	}
-	if j, ok := s.(protocol.Journal); ok {
-		try(j.Append(ctx, name, "note", []byte("{}")))
-		_, err := j.Notes(ctx, name, 1)
-		try(err)
-	}
-	i, inspects := s.(protocol.Inspector)
-	if r, ok := s.(protocol.Remover); ok && inspects {
-		record, err := i.Inspect(ctx, name)
-		if err == nil {
-			_, err = r.Remove(ctx, protocol.Remove{Name: name, Watermark: record.Watermark, Token: record.Token})
-		}
-		try(err)
-	}
+	try(err)
 	return done, faults
 }
 

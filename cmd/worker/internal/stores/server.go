@@ -13,7 +13,7 @@ import (
 
 // Server is a store on a server other than Redis.
 type Server interface {
-	protocol.Checker
+	protocol.Store
 	io.Closer
 }
 

@@ -32,7 +32,7 @@ type Store struct {
 	url        bool                  // it is configured as store.url, and not below redis
 	Addr       string                // of the server, without passwords, or the path of the file; "" for a store in this process
 	Connection *Connection           // nil without Redis
-	Checker    protocol.Checker      // the store, where that is neither Redis nor in this process
+	Checker    protocol.Store        // the store, where that is neither Redis nor in this process
 	File       *sqlitelease.Store    // nil for another store
 	Streams    redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
 	Nodes      []*redis.Client       // of a quorum, for doctor
