@@ -12,11 +12,7 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// stored starts a server, and returns what a configuration says of it and what lists all that is
-// kept there.
-type stored func(t *testing.T) (config string, list func() []string)
-
-var emptyStores = map[string]stored{
+var emptyStores = map[string]workertest.EmptyStore{
 	"Redis": func(t *testing.T) (string, func() []string) {
 		server := redistest.Start(t)
 		return fmt.Sprintf("redis: {url: %q}", server.URL()), func() []string { return server.Client(t).Keys(t.Context(), "*").Val() }
@@ -49,10 +45,5 @@ var emptyStores = map[string]stored{
 }
 
 func TestCommandsMakeNothingBeforeAWorkerRuns(t *testing.T) {
-	for name, begin := range emptyStores {
-		t.Run(name, func(t *testing.T) {
-			config, kept := begin(t)
-			workertest.MakesNothing(t, config, kept)
-		})
-	}
+	workertest.MakeNothing(t, emptyStores)
 }

@@ -21,11 +21,7 @@ import (
 	"github.com/solotick/solotick/internal/zktest"
 )
 
-// stored starts a server, and returns what a configuration says of it and what lists all that is
-// kept there.
-type stored func(t *testing.T) (config string, list func() []string)
-
-var emptyStores = map[string]stored{
+var emptyStores = map[string]workertest.EmptyStore{
 	"PostgreSQL": func(t *testing.T) (string, func() []string) {
 		server, err := dbtest.Postgres(func(ctx context.Context, dir string) error { return pings(ctx, "pgx", dbtest.PostgresDSN(dir)) })
 		require.NoError(t, err)
@@ -112,10 +108,5 @@ func tables(t *testing.T, driver, dsn, query string) (names []string) {
 }
 
 func TestCommandsMakeNothingBeforeAWorkerRuns(t *testing.T) {
-	for name, begin := range emptyStores {
-		t.Run(name, func(t *testing.T) {
-			config, kept := begin(t)
-			workertest.MakesNothing(t, config, kept)
-		})
-	}
+	workertest.MakeNothing(t, emptyStores)
 }

@@ -3,17 +3,12 @@ package main
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"net/http"
-	"strings"
-	"syscall"
 	"testing"
 
 	_ "github.com/go-sql-driver/mysql" // the driver "mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/doctor"
-	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 	"github.com/solotick/solotick/internal/dbtest"
 )
@@ -22,12 +17,7 @@ import (
 func mariadb(t *testing.T) (server *dbtest.Server, url string) {
 	t.Helper()
 	server, err := dbtest.MariaDB(func(ctx context.Context, dir string) error {
-		db, err := sql.Open("mysql", "root@unix("+dbtest.MariaDBSocket(dir)+")/")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = db.Close() }()
-		return db.PingContext(ctx)
+		return pings(ctx, "mysql", "root@unix("+dbtest.MariaDBSocket(dir)+")/")
 	})
 	require.NoError(t, err)
 	t.Cleanup(server.Kill)
@@ -49,55 +39,15 @@ func runMariaDB(t *testing.T, server *dbtest.Server, statements ...string) {
 func TestWorkersOnMySQLRunEachTickOnce(t *testing.T) {
 	t.Parallel()
 	server, url := mariadb(t)
-	path := filetest.Config(t, fmt.Sprintf(`
-store: {url: %q}
-lease: {ttl: 2s}
-http: {addr: "127.0.0.1:0"}
-jobs:
-- {name: note, schedule: "@every 1s", misfire: all, overlap: allow, log: {message: noted}}
-`, url))
-	killed := workertest.Start(t, path, "--replica", "a")
-	killed.Await("tick settled") // while it is alone: of two, one may claim every tick
-	other := workertest.Start(t, path, "--replica", "b")
-	killed.Signal(syscall.SIGKILL)
-	killed.Exit()
-	for range 3 {
-		other.Await("tick settled", "outcome", "succeeded")
-	}
-	other.Ready(http.StatusOK)
-	require.Contains(t, workertest.Do(t, nil, "status", "--config", path).Stdout, "note")
-	ticks := map[any]bool{}
-	for _, o := range workertest.Outcomes(t, path, "note") {
-		require.False(t, ticks[o["id"]], "settled twice: %v", o)
-		ticks[o["id"]] = true
-	}
-
+	path := workertest.SettleOnce(t, url, func() { require.NoError(t, server.Restart()) })
 	found := workertest.Diagnosed(t, path, 0)
-	db, err := sql.Open("mysql", "root@tcp("+server.Addr+")/")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	var version string
-	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT version()").Scan(&version))
-	require.Equal(t, version, found["version"].Finding)
-	require.Equal(t, doctor.OK, found["primary"].Result)
-	require.Equal(t, doctor.OK, found["writes"].Result)
-	require.Equal(t, doctor.OK, found["clock"].Result)
+	require.Contains(t, tables(t, "mysql", "root@tcp("+server.Addr+")/", "SELECT version()"), found["version"].Finding)
+	for _, check := range []string{"primary", "writes", "clock"} {
+		require.Equal(t, doctor.OK, found[check].Result, "%s: %+v", check, found[check])
+	}
 	require.Equal(t, doctor.Warn, found["durability"].Result, "the server of the test does not wait for the disk")
 	runMariaDB(t, server, "SET GLOBAL read_only = 1")
 	found = workertest.Diagnosed(t, path, 1)
 	require.Equal(t, doctor.Fail, found["primary"].Result)
 	require.Contains(t, found["writes"].Change, "name the primary")
-	require.NotContains(t, other.Text(), "s3cret")
-}
-
-func TestUnusableServerEndsTheStart(t *testing.T) {
-	t.Parallel()
-	_, url := mariadb(t)
-	path := filetest.Config(t, "store: {url: '"+strings.Replace(url, "s3cret", "wr0ng", 1)+"'}\n"+workertest.OneJob)
-	r := workertest.Do(t, nil, "run", "--config", path, "--http", "127.0.0.1:0")
-	require.Equal(t, 1, r.Code)
-	require.Contains(t, r.Stderr, "worker: mysqllease: 127.0.0.1:")
-	require.Contains(t, r.Stderr, "check the user and the password")
-	require.NotContains(t, r.Stderr, "wr0ng")
-	require.NotContains(t, r.Stderr, "run started")
 }

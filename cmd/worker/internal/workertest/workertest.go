@@ -19,7 +19,6 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/cli"
 	"github.com/solotick/solotick/cmd/worker/internal/doctor"
-	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/dbtest"
 )
 
@@ -129,37 +128,4 @@ func List(before string, addrs ...string) string {
 		quoted[i] = fmt.Sprintf("%q", before+a)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
-// OneJob is the jobs of a configuration.
-const OneJob = `
-jobs:
-- name: hello
-  schedule: "@every 1s"
-  log: {message: hello}
-`
-
-// MakesNothing tests that commands make nothing in a store before a worker runs. config says what the
-// store is, and kept lists all that is there.
-func MakesNothing(t *testing.T, config string, kept func() []string) {
-	t.Helper()
-	path := filetest.Config(t, config+"\n"+OneJob)
-	require.Empty(t, kept())
-	for _, args := range [][]string{
-		{"status"}, {"describe", "hello"}, {"history", "hello"}, {"why", "hello"}, {"audit"}, {"trigger", "hello"}, {"pause", "hello"},
-	} {
-		r := Do(t, nil, append(args, "--config", path)...)
-		require.Equal(t, 1, r.Code, r.Stdout+r.Stderr)
-		require.Contains(t, r.Stderr, `nothing has run in namespace "default"`, args[0])
-	}
-	require.Equal(t, 0, Do(t, nil, "next", "--config", path).Code)
-	r := Do(t, nil, "doctor", "--config", path)
-	require.Equal(t, 0, r.Code, r.Stdout+r.Stderr)
-	require.Empty(t, kept())
-
-	path = filetest.Config(t, strings.Replace(config, "s3crte", "s3cret", 1)+"\nlease: {ttl: 2s}\nhttp: {addr: '127.0.0.1:0'}\n"+OneJob)
-	p := Start(t, path)
-	p.Await("tick settled")
-	require.Equal(t, 0, Do(t, nil, "status", "--config", path).Code)
-	require.NotEmpty(t, kept())
 }
