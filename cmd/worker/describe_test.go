@@ -54,7 +54,7 @@ func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
 		}
 	}, workertest.Patience, 50*time.Millisecond)
 
-	// From a file without the job, also when nobody serves it any more.
+	// describe also finds a job that the file lacks, even after its last replica has died.
 	without := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n- {name: other, schedule: '@yearly', log: {message: x}}\n")
 	text := ask(without, "describe", "often")
 	require.Contains(t, text, "it is not in this configuration")

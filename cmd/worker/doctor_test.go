@@ -17,7 +17,8 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// diagnose asks doctor, and returns its findings by check.
+// diagnose runs doctor and returns its findings by check. The test fails unless doctor exits with
+// code.
 func (s *site) diagnose(code int, args ...string) map[string]doctor.Finding {
 	s.Helper()
 	var x doctor.Report

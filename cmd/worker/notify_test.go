@@ -23,8 +23,7 @@ import (
 // hook is a receiver of notifications.
 type hook struct {
 	url string
-	// answer is called with each notification before it is answered, with the status that it returns;
-	// nil: 200.
+	// answer returns the status of the response to a notification. If it is nil, the status is 200.
 	answer func(n notification) int
 
 	mu       sync.Mutex
@@ -116,7 +115,7 @@ func TestKilledNotifiersNotificationComesAgain(t *testing.T) {
 	require.Equal(t, []notification{n, n}, h.all()[:2])
 }
 
-// The first worker is frozen while it sends, and another is elected; both go on under one id.
+// A worker that freezes while it sends is replaced. If both send a notification, it has the same ID.
 func TestFrozenNotifierIsReplaced(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

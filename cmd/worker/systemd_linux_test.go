@@ -22,7 +22,7 @@ func TestSystemdIsNotifiedOfStartLifeAndStop(t *testing.T) {
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: socket})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close()) }()
-	// await reads notifications until one has the line.
+	// await reads from the socket until a notification contains the line.
 	await := func(line string) {
 		t.Helper()
 		for text := make([]byte, 4096); ; {

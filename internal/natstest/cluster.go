@@ -55,8 +55,8 @@ func URL(servers ...*Server) string {
 	return strings.Join(list, ",")
 }
 
-// Leader returns which server leads a stream, as the first one that answers has it; nil when none
-// does.
+// Leader asks one server after another which of them leads a stream, and returns the first answer.
+// It returns nil if none answers, or if the stream has no leader.
 func Leader(stream string, servers []*Server) *Server {
 	for _, asked := range servers {
 		answer, err := asked.request("$JS.API.STREAM.INFO." + stream)

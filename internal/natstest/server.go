@@ -30,7 +30,7 @@ const (
 )
 
 // Server is a nats-server process with JetStream, which keeps its streams in a directory. Its
-// methods are called one at a time. One that fails ends the test.
+// methods fail the test on an error, and must not be called concurrently.
 type Server struct {
 	t     testing.TB
 	dir   string
@@ -101,7 +101,7 @@ func (s *Server) Addr() string { return net.JoinHostPort(host, strconv.Itoa(s.po
 // URL returns a nats:// URL without a user.
 func (s *Server) URL() string { return "nats://" + s.Addr() }
 
-// Freeze stops the process, as SIGSTOP does, and returns when it stands still.
+// Freeze sends SIGSTOP, and returns when the process has stopped.
 func (s *Server) Freeze() {
 	s.t.Helper()
 	if err := s.proc.Freeze(); err != nil {
@@ -161,7 +161,7 @@ func (s *Server) launch() {
 	}
 }
 
-// await returns when the server greets a client: it has read its streams by then.
+// await waits until the server greets a client, which it does once it has loaded its streams.
 func (s *Server) await() {
 	s.t.Helper()
 	bound := time.After(answerBound)
@@ -193,7 +193,7 @@ func (s *Server) greets() error {
 	if err != nil {
 		return err
 	}
-	// A server that answers on the port may be another one that was faster to take it.
+	// Another server may have taken the port first.
 	if name := fmt.Sprintf(`"server_name":"s%d"`, s.port); !strings.Contains(greeting, name) {
 		return fmt.Errorf("another server is on %s: %s", s.Addr(), greeting)
 	}

@@ -55,7 +55,7 @@ func cover(dir, test string, count int) (map[string]bool, error) {
 	return ran, err
 }
 
-// start runs a program. With one processor, goroutines run in the same order each time.
+// start runs a program. On one processor, goroutines run in the same order each time.
 func start(name string, args ...string) error {
 	c := exec.Command(name, args...) //nolint:noctx // ends with this program
 	if c.Env = os.Environ(); name != "go" {

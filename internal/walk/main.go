@@ -1,10 +1,10 @@
-// Command walk keeps the walks in docs/reading.md: the functions that run because of one tick, one
-// renewal or one reload. Each walk is a test of this package, in which a replica meets it or does
-// not, in virtual time. A function is on the walk when statements of it run only with it. What to
-// look for in a file is written by hand: files with such a note come first, in the page's order.
+// Command walk generates the walks in docs/reading.md: tables of the functions that run because of
+// one tick, one renewal or one reload. For each walk, a test of this package runs a replica in
+// virtual time with that event and without it. The table lists the functions that have statements
+// which run only with the event. Notes on files are written by hand, and files with notes come first.
 //
-//	go run ./internal/walk          # fails when the page has other walks
-//	go run ./internal/walk -write   # writes them
+//	go run ./internal/walk          # fails if the page is out of date
+//	go run ./internal/walk -write   # updates the page
 package main
 
 import (

@@ -35,8 +35,8 @@ func TestReload(t *testing.T) {
 	t.Run("without", func(t *testing.T) { require.Zero(t, runs(t, inAYear, 0)) })
 }
 
-// runs returns how often a replica runs a job in ten minutes, each time for so long. After half a
-// minute the job is updated to other schedules.
+// runs returns how often a replica runs a job in ten minutes if each run takes long. After half a
+// minute it applies the updates of the job's schedule.
 func runs(t *testing.T, schedule string, long time.Duration, updates ...string) (count int) {
 	registry := func(schedule string) *jobs.Registry {
 		job, err := jobs.New("report", schedule, func(context.Context, jobs.Run) error {

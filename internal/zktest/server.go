@@ -2,8 +2,8 @@
 // accidents do: freeze them, kill them, start them again, empty them, restore a backup.
 //
 // Every [Server] is a Java process with a directory and ports of its own on the loopback address.
-// One that stands alone answers after half a second. It ends with [Server.Stop] and with the test
-// process, however that ends.
+// A standalone server answers after half a second. It ends at [Server.Stop], or with the test
+// process, even if that is killed.
 package zktest
 
 import (
@@ -84,8 +84,8 @@ func LaunchWithClock(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// SetClock puts the wall clock of a server that was started by [LaunchWithClock] so far ahead of the
-// machine's.
+// SetClock sets how far the server's wall clock is ahead of the machine's. [LaunchWithClock] must have
+// started the server.
 func (s *Server) SetClock(t testing.TB, ahead time.Duration) {
 	t.Helper()
 	if err := s.clock.Set(ahead); err != nil {
@@ -93,7 +93,7 @@ func (s *Server) SetClock(t testing.TB, ahead time.Duration) {
 	}
 }
 
-// Launch starts a server that stands alone, and returns when it answers.
+// Launch starts a standalone server, and returns when it answers.
 func Launch(settings ...string) (*Server, error) {
 	s, err := prepare(freePorts(1)[0], settings...)
 	if err != nil {
@@ -122,8 +122,8 @@ func prepare(port int, settings ...string) (*Server, error) {
 	return s, errors.Join(os.Mkdir(filepath.Join(dir, "data"), 0o700), os.WriteFile(filepath.Join(dir, "zoo.cfg"), []byte(text), 0o600))
 }
 
-// classes returns the class path of ZooKeeper: the directory that SOLOTICK_TEST_ZOOKEEPER names, or as
-// Debian or Homebrew installs it.
+// classes returns the class path of ZooKeeper: the directory in SOLOTICK_TEST_ZOOKEEPER, or the one
+// of the package of Debian or Homebrew.
 func classes() (string, error) {
 	if _, err := exec.LookPath("java"); err == nil {
 		if other := proctest.Other("ZOOKEEPER"); other != "" {
@@ -166,7 +166,7 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// Freeze stops the server, as SIGSTOP does, until Thaw.
+// Freeze sends SIGSTOP to the server. Thaw resumes it.
 func (s *Server) Freeze(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -180,7 +180,7 @@ func (s *Server) Freeze(t testing.TB) {
 	s.frozen = true
 }
 
-// Thaw lets a frozen server go on.
+// Thaw resumes a frozen server.
 func (s *Server) Thaw(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -203,7 +203,7 @@ func (s *Server) Backup(t testing.TB) (backup string) {
 	return backup
 }
 
-// Restore kills the server, and starts it with what a backup has; with nothing for "".
+// Restore kills the server, and starts it with the data of a backup, or with none if backup is "".
 func (s *Server) Restore(t testing.TB, backup string) {
 	t.Helper()
 	s.Kill()

@@ -77,7 +77,7 @@ var emptyStores = map[string]workertest.EmptyStore{
 		return fmt.Sprintf("store: {url: 'zk://app:s3crte@%s/fleets'}", server.Addr()), func() []string {
 			names, _, err := conn.Children("/")
 			require.NoError(t, err)
-			return names[:len(names)-1] // but its own
+			return names[:len(names)-1] // without ZooKeeper's own
 		}
 	},
 }

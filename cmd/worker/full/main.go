@@ -1,6 +1,6 @@
-// Command full is package worker with every store, and with the export of spans by OpenTelemetry:
-// what the image and the packages contain. It is a module of its own, so that who uses Solotick in a
-// program, or a worker on Redis, gets none of their clients.
+// Command full is package worker with every store and an OpenTelemetry exporter. The image and the
+// packages contain it. It is a module of its own, so that neither package worker nor programs that
+// import Solotick depend on the stores' clients.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 	os.Exit(cli.Main(context.Background(), version, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv))
 }
 
-// register adds what package worker does not have.
+// register adds the stores and the exporter that package worker lacks.
 func register() {
 	stores.Register(openEtcd, "etcd", "etcds")
 	stores.Register(openMySQL, "mysql", "mariadb")

@@ -17,8 +17,7 @@ import (
 	"github.com/solotick/solotick/internal/servertest"
 )
 
-// TestWrongSettingOfAStoreIsNamed: doctor names it within 5 s, and run ends where only somebody can
-// mend it.
+// doctor names the setting within 5 s. run exits unless the fault may go away by itself.
 func TestWrongSettingOfAStoreIsNamed(t *testing.T) {
 	postgres, err := dbtest.Postgres(func(ctx context.Context, dir string) error { return pings(ctx, "pgx", dbtest.PostgresDSN(dir)) })
 	require.NoError(t, err)

@@ -66,7 +66,7 @@ func (p provider) Close(ctx context.Context) {
 	}
 }
 
-// faults logs failures of exports, one a minute at most.
+// faults logs errors of the exporter, at most one a minute.
 type faults struct {
 	logger *slog.Logger
 

@@ -8,13 +8,13 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 )
 
-// Examiner is a store that checks what of its servers a fleet depends on. What begins with the first
-// worker, such as a bucket, is there when something has begun in the namespace.
+// Examiner is a store that checks the settings of its servers. If begun is false, no worker has used
+// the namespace yet, and what the first one makes, such as a bucket, does not exist.
 type Examiner interface {
 	Examine(ctx context.Context, begun bool) []Finding
 }
 
-// checkOther checks a store on a server other than Redis, and writes nothing there.
+// checkOther checks a server other than Redis without writing to it.
 func checkOther(ctx context.Context, s *stores.Store) []Finding {
 	_, _, err := s.Time(ctx) // makes the connection
 	began := time.Now()

@@ -138,7 +138,7 @@ func (c *Connection) String() string {
 	}
 }
 
-// failFast has a client of a command try each call once: nothing that it waits for waits for it.
+// failFast turns off the client's retries, so that a command fails at once.
 func (c *Connection) failFast() {
 	for _, o := range append([]*redis.Options{c.single}, c.Quorum...) {
 		if o != nil {

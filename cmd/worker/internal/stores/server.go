@@ -11,26 +11,26 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Server is a store on a server other than Redis.
+// Server is an open store on a server other than Redis, such as PostgreSQL.
 type Server interface {
 	protocol.Store
 	io.Closer
 }
 
-// Opener opens the store of a URL. It does not connect yet. Its error shows no password.
+// Opener opens the store of a URL without connecting to it. Its error must not show the password.
 type Opener func(url, namespace string, timeout time.Duration) (Server, error)
 
 var openers = map[string]Opener{}
 
-// Register has this program open the stores whose URLs have these schemes. It is called before the
-// program does anything else.
+// Register makes open the [Opener] of URLs with these schemes. main must call it before anything
+// else.
 func Register(open Opener, schemes ...string) {
 	for _, scheme := range schemes {
 		openers[scheme] = open
 	}
 }
 
-// openServer opens the store of a URL. The error is an *exitcode.ConfigError.
+// openServer opens a URL with the registered [Opener]. The error is an *exitcode.ConfigError.
 func openServer(scheme, text, namespace string, timeout time.Duration) (*Store, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -52,7 +52,7 @@ func refused(rule string) error {
 	return &exitcode.ConfigError{Err: &config.Error{Field: "store.url", Rule: rule}}
 }
 
-// checkServer reports whether the store of a URL can be opened.
+// checkServer opens and closes the store of a URL, and returns the error.
 func checkServer(scheme, url, namespace string) error {
 	s, err := openServer(scheme, url, namespace, CommandTimeout)
 	if err != nil {

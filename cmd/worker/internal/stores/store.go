@@ -1,5 +1,4 @@
-// Package stores opens the store that a configuration names: Redis, a Cluster, Sentinel, a quorum,
-// a SQLite file, another server, or memory.
+// Package stores opens the store that a configuration names, and checks the configuration of Redis.
 package stores
 
 import (

@@ -1,5 +1,5 @@
-// Package tracing decides whether a worker exports a span of each attempt, and leaves the exporter to
-// a worker that has one.
+// Package tracing decides whether a worker exports a span of each attempt. The program brings the
+// exporter.
 package tracing
 
 import (
@@ -31,14 +31,13 @@ type Provider interface {
 	Close(ctx context.Context)
 }
 
-// Exporter makes the provider of this program; nil where it has none. It is set before the program
-// does anything else.
+// Exporter creates the [Provider] of this program. It is nil if the program cannot export spans.
+// main must set it before anything else.
 var Exporter func(o Options) (Provider, error)
 
 const missing = "this worker cannot export spans; use the worker of github.com/solotick/solotick/cmd/worker/full, which the image and the packages contain"
 
-// Check reports a configuration that asks for spans which this program cannot export. The error is an
-// *exitcode.ConfigError.
+// Check returns an *exitcode.ConfigError if t asks for spans and this program cannot export them.
 func Check(t settings.Tracing) error {
 	if t.Endpoint == "" || Exporter != nil {
 		return nil

@@ -18,11 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Patience is how long a test waits for what should be there in a moment, on a machine with better
-// things to do.
+// Patience is how long a test waits for what takes a moment on an idle machine.
 const Patience = 30 * time.Second
 
-// Process is a worker that runs, with a log in JSON.
+// Process is a worker process that logs JSON.
 type Process struct {
 	t      *testing.T
 	Cmd    *exec.Cmd
@@ -48,14 +47,14 @@ func (r Record) is(message string, facts ...any) bool {
 	return true
 }
 
-// Start starts a worker and kills it at the end of the test if it still runs.
+// Start starts a worker, which is killed when the test ends.
 func Start(t *testing.T, config string, args ...string) *Process {
 	t.Helper()
 	args = append([]string{"run", "--config", config, "--log-format", "json"}, args...)
 	return Watch(t, exec.Command(Program(t), args...)) //nolint:noctx // it ends with the test
 }
 
-// Watch starts a command that runs a worker with a log in JSON.
+// Watch starts a command that runs a worker, which must log JSON.
 func Watch(t *testing.T, cmd *exec.Cmd) *Process {
 	t.Helper()
 	p := &Process{t: t, Cmd: cmd, Ended: make(chan struct{})}
@@ -99,7 +98,7 @@ func (p *Process) Records() []Record {
 	return slices.Clip(p.log)
 }
 
-// Text is the log so far, a line of JSON for each record.
+// Text returns the log so far, one line of JSON per record.
 func (p *Process) Text() string {
 	var b strings.Builder
 	for _, r := range p.Records() {
@@ -110,7 +109,8 @@ func (p *Process) Text() string {
 	return b.String()
 }
 
-// Await waits for a line of the log with a message and pairs of facts, and returns it.
+// Await waits until the log has a record with this message and these facts, which are pairs of a
+// key and a value, and returns the first.
 func (p *Process) Await(message string, facts ...any) Record {
 	p.t.Helper()
 	var found Record
@@ -126,7 +126,7 @@ func (p *Process) Await(message string, facts ...any) Record {
 	return found
 }
 
-// All returns every line with a message and facts.
+// All returns the records that have this message and these facts.
 func (p *Process) All(message string, facts ...any) (found []Record) {
 	for _, r := range p.Records() {
 		if r.is(message, facts...) {
@@ -136,7 +136,7 @@ func (p *Process) All(message string, facts ...any) (found []Record) {
 	return found
 }
 
-// RequireJSON checks that nothing but the logger has written to stderr.
+// RequireJSON checks that only the logger has written to stderr.
 func (p *Process) RequireJSON() {
 	p.t.Helper()
 	for _, r := range p.Records() {
@@ -150,7 +150,7 @@ func (p *Process) Signal(s os.Signal) {
 	require.NoError(p.t, p.Cmd.Process.Signal(s))
 }
 
-// Exit waits for the end of the process, and returns its exit code.
+// Exit waits until the process ends, and returns its exit code.
 func (p *Process) Exit() int {
 	p.t.Helper()
 	select {
@@ -163,7 +163,7 @@ func (p *Process) Exit() int {
 	return p.Cmd.ProcessState.ExitCode()
 }
 
-// Get asks the worker's server, which must answer.
+// Get is Ask, and fails the test on an error.
 func (p *Process) Get(path string) (status int, body string) {
 	p.t.Helper()
 	status, body, err := p.Ask(path)
@@ -171,7 +171,7 @@ func (p *Process) Get(path string) (status int, body string) {
 	return status, body
 }
 
-// Ask asks the worker's server.
+// Ask sends a GET request to the worker's HTTP server.
 func (p *Process) Ask(path string) (status int, body string, err error) {
 	addr, _ := p.Await("http listening")["addr"].(string)
 	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -184,7 +184,7 @@ func (p *Process) Ask(path string) (status int, body string, err error) {
 	return response.StatusCode, string(text), err
 }
 
-// Ready waits until /readyz has a status, and returns what it says then.
+// Ready waits until /readyz returns the status, and returns the body.
 func (p *Process) Ready(status int) string {
 	p.t.Helper()
 	var body string
@@ -196,7 +196,7 @@ func (p *Process) Ready(status int) string {
 	return body
 }
 
-// Warnings are the lines of the log at level WARN and above.
+// Warnings returns the records at level WARN and above.
 func (p *Process) Warnings() (list []Record) {
 	for _, r := range p.Records() {
 		if r["level"] == "WARN" || r["level"] == "ERROR" {
@@ -206,12 +206,12 @@ func (p *Process) Warnings() (list []Record) {
 	return list
 }
 
-// Settled is how many ticks of a job have succeeded here.
+// Settled returns how many ticks of a job have succeeded on this worker.
 func (p *Process) Settled(job string) int {
 	return len(p.All("tick settled", "job", job, "outcome", "succeeded"))
 }
 
-// Plain is the part of stderr that was not logged.
+// Plain returns the lines of stderr that the logger did not write.
 func (p *Process) Plain() string {
 	var b strings.Builder
 	for _, r := range p.Records() {

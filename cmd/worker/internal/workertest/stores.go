@@ -62,8 +62,8 @@ jobs:
 	return config
 }
 
-// EmptyStore starts a server. It returns the lines of a configuration that name its store, and a
-// function that lists what the store has.
+// EmptyStore starts a server. config names its store in a configuration, and list returns the keys,
+// tables or files in it.
 type EmptyStore func(t *testing.T) (config string, list func() []string)
 
 // MakeNothing tests that commands write nothing to any of the stores before a worker runs.

@@ -24,7 +24,7 @@ import (
 
 var buildDir string // "" as long as no test has needed the program
 
-// Main is a TestMain: it runs the tests, removes what they share, and looks for goroutines that are left.
+// Main is a TestMain. It runs the tests, removes what they share, and fails if they leave goroutines.
 func Main(m *testing.M) {
 	code := m.Run()
 	dbtest.StopAll()
@@ -38,7 +38,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Version is what the built worker says it is.
+// Version is the version of the built worker.
 const Version = "v1.2.3-test"
 
 // built is the program itself, built once for all tests that need a process of their own.
@@ -67,13 +67,13 @@ func Program(t *testing.T) string {
 	return path
 }
 
-// Result is the outcome of one call of Main.
+// Result is what a call of Main printed and returned.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
 }
 
-// Do calls Main in this process, with an environment of its own.
+// Do calls Main in this process, with env instead of the process's environment.
 func Do(t *testing.T, env map[string]string, args ...string) Result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -84,7 +84,7 @@ func Do(t *testing.T, env map[string]string, args ...string) Result {
 	return Result{code, stdout.String(), stderr.String()}
 }
 
-// Running is a call of Main for a command that goes on until ctx ends.
+// Running calls Main for a command that runs until stop is called.
 func Running(t *testing.T, args ...string) (stop func() Result) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -97,7 +97,7 @@ func Running(t *testing.T, args ...string) (stop func() Result) {
 	}
 }
 
-// Outcomes are the settled ticks of a job, newest first, as history prints them.
+// Outcomes returns the settled ticks of a job, newest first, as history prints them.
 func Outcomes(t *testing.T, path, job string) (list []map[string]any) {
 	t.Helper()
 	r := Do(t, nil, "history", job, "--config", path, "--output", "json")
@@ -106,7 +106,8 @@ func Outcomes(t *testing.T, path, job string) (list []map[string]any) {
 	return list
 }
 
-// Diagnosed are the findings of doctor about a configuration, by check.
+// Diagnosed runs doctor and returns its findings by check. The test fails unless doctor exits with
+// code.
 func Diagnosed(t *testing.T, path string, code int) map[string]doctor.Finding {
 	t.Helper()
 	r := Do(t, nil, "doctor", "--config", path, "--output", "json")
@@ -121,11 +122,11 @@ func Diagnosed(t *testing.T, path string, code int) map[string]doctor.Finding {
 	return found
 }
 
-// List writes addresses, or what, as YAML.
-func List(before string, addrs ...string) string {
+// List formats addresses as a YAML list, each with a prefix.
+func List(prefix string, addrs ...string) string {
 	quoted := make([]string, len(addrs))
 	for i, a := range addrs {
-		quoted[i] = fmt.Sprintf("%q", before+a)
+		quoted[i] = fmt.Sprintf("%q", prefix+a)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
