@@ -11,6 +11,7 @@ import (
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/scheduler"
@@ -34,6 +35,18 @@ func (a *audit) Members(ctx context.Context) ([]protocol.Member, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Store.Members(ctx)
+}
+
+// FormerMembers implements [protocol.Store].
+func (a *audit) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.Store.FormerMembers(ctx)
+}
+
+// ReachedSince implements [protocol.Store].
+func (a *audit) ReachedSince(string, time.Duration) (since, until steady.Instant, ok bool) {
+	return 0, 0, true
 }
 
 // Heartbeat implements [protocol.Store].

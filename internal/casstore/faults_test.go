@@ -161,7 +161,7 @@ func TestNothingIsKeptForever(t *testing.T) {
 		m := newMemory()
 		s := open(t, m)
 		ctx := t.Context()
-		long := []byte(strings.Repeat("x", 300<<10))
+		long := []byte(strings.Repeat("x", protocol.MaxInfo))
 		require.NoError(t, s.SendHeartbeat(ctx, "a", long, time.Minute))
 		require.NoError(t, s.SendHeartbeat(ctx, "b", []byte("b"), time.Minute))
 		require.NoError(t, s.PutSet(ctx, []byte("set"), time.Hour))

@@ -221,6 +221,4 @@ func TestFewJobsNeedNoSet(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store)}
 	require.Empty(t, publish(t, heartbeat.NewJobSets(store), map[string]string{"report": "1"}))
 	require.Zero(t, store.puts)
-	bare := struct{ protocol.Store }{new(memlease.Store)}
-	require.Empty(t, publish(t, heartbeat.NewJobSets(bare), manyJobs(100, "v1")), "it keeps no sets")
 }

@@ -59,6 +59,27 @@ func TestKnownMembersAreThoseOfTheNewestAnnouncement(t *testing.T) {
 	})
 }
 
+// A node that was away when a member was announced again does not make it a former one.
+func TestFormerMembersAreThoseThatLiveOnNoMajority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		for _, holder := range []string{"dead", "lives"} {
+			require.NoError(t, s.SendHeartbeat(t.Context(), holder, []byte(holder), time.Minute))
+		}
+		settle()
+		list[0].set(true)
+		time.Sleep(2 * time.Minute)
+		require.NoError(t, s.SendHeartbeat(t.Context(), "lives", []byte("on"), time.Minute))
+		settle()
+		list[0].set(false)
+		former, err := s.FormerMembers(t.Context())
+		require.NoError(t, err)
+		require.Len(t, former, 1)
+		require.Equal(t, "dead", former[0].Holder)
+	})
+}
+
 func TestSetsAreKeptWhicheverNodeIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)

@@ -20,6 +20,7 @@ func TestStoreOnRedis(t *testing.T) {
 	servers, ahead := startServers(t, 3, redistest.WithClock()), time.Duration(0)
 	s := openRedis(t, servers, quorum.WithTTL(time.Hour))
 	leasetest.Run(t, func(*testing.T) protocol.Store { return s },
+		leasetest.Within(func(t *testing.T, f func(*testing.T)) { ofAllNodes(t); f(t) }),
 		leasetest.WithTTL(120*time.Millisecond), // of which a fourth is in doubt when the nodes are slow
 		leasetest.WithForget(func(t *testing.T, _ protocol.Store) {
 			quorum.Idle(s)
