@@ -44,6 +44,23 @@ func (a *audit) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	return a.Store.FormerMembers(ctx)
 }
 
+// Append implements [protocol.Store].
+func (a *audit) Append(ctx context.Context, name, request string, text []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.Store.Append(ctx, name, request, text)
+}
+
+// Notes implements [protocol.Store].
+func (a *audit) Notes(ctx context.Context, name string, n int) ([]protocol.JournalEntry, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.Store.Notes(ctx, name, n)
+}
+
+// Hint implements [protocol.Store].
+func (a *audit) Hint(error) string { return "" }
+
 // ReachedSince implements [protocol.Store].
 func (a *audit) ReachedSince(string, time.Duration) (since, until steady.Instant, ok bool) {
 	return 0, 0, true

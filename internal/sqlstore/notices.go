@@ -48,12 +48,12 @@ func (db *database) publish(ctx context.Context, q querier, list []driver.Notifi
 	if len(list) == 0 || db.Notify == "" {
 		return nil
 	}
-	_, err := db.exec(ctx, q, db.Notify, db.Namespace)
+	err := db.exec(ctx, q, db.Notify, db.Namespace)
 	return err
 }
 
 func (db *database) notice(ctx context.Context, q querier, kind string, text []byte) error {
-	_, err := db.exec(ctx, q, "INSERT INTO solotick_notice (namespace, kind, body) VALUES (?, ?, ?)", db.Namespace, kind, text)
+	err := db.exec(ctx, q, "INSERT INTO solotick_notice (namespace, kind, body) VALUES (?, ?, ?)", db.Namespace, kind, text)
 	return err
 }
 
@@ -77,7 +77,7 @@ func (db *database) Publish(ctx context.Context, message []byte) error {
 	return db.call(ctx, func(ctx context.Context) error {
 		err := db.notice(ctx, db.DB, "message", message)
 		if err == nil && db.Notify != "" {
-			_, err = db.exec(ctx, db.DB, db.Notify, db.Namespace)
+			err = db.exec(ctx, db.DB, db.Notify, db.Namespace)
 		}
 		if err == nil {
 			db.waker.wake()

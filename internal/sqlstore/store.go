@@ -133,13 +133,9 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// exec returns how many rows have changed.
-func (db *database) exec(ctx context.Context, q querier, query string, args ...any) (int64, error) {
-	res, err := q.ExecContext(ctx, db.bind(query), args...)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
+func (db *database) exec(ctx context.Context, q querier, query string, args ...any) error {
+	_, err := q.ExecContext(ctx, db.bind(query), args...)
+	return err
 }
 
 // one reads one row into the pointers of to, and reports whether there is one.

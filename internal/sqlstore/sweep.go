@@ -22,7 +22,7 @@ func (db *database) sweep() {
 		if _, err := db.one(ctx, db.DB, "SELECT coalesce(max(seq), 0) FROM solotick_notice", &newest); err != nil {
 			return err
 		}
-		if _, err := db.exec(ctx, db.DB, "DELETE FROM solotick_notice WHERE seq <= ?", newest-mostNotices); err != nil {
+		if err := db.exec(ctx, db.DB, "DELETE FROM solotick_notice WHERE seq <= ?", newest-mostNotices); err != nil {
 			return err
 		}
 		return db.within(ctx, func(tx *sql.Tx) error { return db.expire(ctx, tx) })

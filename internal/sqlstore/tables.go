@@ -71,10 +71,10 @@ func (db *database) migrate(ctx context.Context) error {
 				}
 			}
 			if version > 0 {
-				_, err = db.exec(ctx, tx, "UPDATE solotick_store SET version = ? WHERE one = 1 AND version = ?", version+1, version)
+				err = db.exec(ctx, tx, "UPDATE solotick_store SET version = ? WHERE one = 1 AND version = ?", version+1, version)
 				return err
 			}
-			_, err = db.exec(ctx, tx, "INSERT INTO solotick_store (one, version, since, floor) VALUES (1, 1, "+db.Now+", 0)")
+			err = db.exec(ctx, tx, "INSERT INTO solotick_store (one, version, since, floor) VALUES (1, 1, "+db.Now+", 0)")
 			return err
 		})
 		if err != nil || done {

@@ -279,7 +279,7 @@ func (db *database) write(ctx context.Context, tx *sql.Tx, key string, r *row, n
 	if !r.found {
 		query = "INSERT INTO solotick_item (stamp, id, data, leases, keep, expires, last, namespace, item_key) VALUES " + listOf(len(args))
 	}
-	_, err = db.exec(ctx, tx, query, args...)
+	err = db.exec(ctx, tx, query, args...)
 	r.found, r.changed, r.removed, r.List = true, false, false, nil
 	return err
 }
@@ -289,11 +289,11 @@ func orEmpty(data []byte) []byte { return append([]byte{}, data...) }
 // remove removes a row with its list. Stamps of values that are made later lie above that one.
 func (db *database) remove(ctx context.Context, tx *sql.Tx, namespace, key string, stamp int64) error {
 	for _, query := range []string{"DELETE FROM solotick_item WHERE namespace = ? AND item_key = ?", "DELETE FROM solotick_entry WHERE namespace = ? AND item_key = ?"} {
-		if _, err := db.exec(ctx, tx, query, namespace, key); err != nil {
+		if err := db.exec(ctx, tx, query, namespace, key); err != nil {
 			return err
 		}
 	}
-	_, err := db.exec(ctx, tx, "UPDATE solotick_store SET floor = greatest(floor, ?) WHERE one = 1", stamp)
+	err := db.exec(ctx, tx, "UPDATE solotick_store SET floor = greatest(floor, ?) WHERE one = 1", stamp)
 	return err
 }
 
@@ -326,14 +326,14 @@ func (db *database) append(ctx context.Context, tx *sql.Tx, key string, r *row) 
 		}
 		r.last++
 		most = r.most[e.ID]
-		if _, err := db.exec(ctx, tx, "INSERT INTO solotick_entry (namespace, item_key, seq, id, body, made) VALUES "+listOf(6), db.Namespace, key, r.last, e.ID, orEmpty(e.Text), e.At.UnixMicro()); err != nil {
+		if err := db.exec(ctx, tx, "INSERT INTO solotick_entry (namespace, item_key, seq, id, body, made) VALUES "+listOf(6), db.Namespace, key, r.last, e.ID, orEmpty(e.Text), e.At.UnixMicro()); err != nil {
 			return err
 		}
 	}
 	if most == 0 {
 		return nil
 	}
-	_, err = db.exec(ctx, tx, "DELETE FROM solotick_entry WHERE namespace = ? AND item_key = ? AND seq <= ?", db.Namespace, key, r.last-int64(most))
+	err = db.exec(ctx, tx, "DELETE FROM solotick_entry WHERE namespace = ? AND item_key = ? AND seq <= ?", db.Namespace, key, r.last-int64(most))
 	return err
 }
 

@@ -204,7 +204,7 @@ func (db *database) probe(ctx context.Context, payload string) {
 		case <-time.After(pause):
 		}
 		_ = db.call(ctx, func(ctx context.Context) error {
-			_, err := db.exec(ctx, db.DB, db.Notify, payload)
+			err := db.exec(ctx, db.DB, db.Notify, payload)
 			return err
 		})
 	}

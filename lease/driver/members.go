@@ -120,9 +120,16 @@ func (s *Session) announcement(h *protocol.Heartbeat, m *knownMember, digest str
 	if m.token != 0 {
 		c.Drop = []int64{m.token}
 	}
-	c.Data, _ = json.Marshal(next) // strings and numbers: it cannot fail
-	op.Change = c
+	op.Change, c.Data = c, next.encode()
 	return op, true
+}
+
+func (m *member) encode() []byte {
+	data, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // bytes and numbers: it cannot fail
+	}
+	return data
 }
 
 // told takes in what the operation has made of the member.

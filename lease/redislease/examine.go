@@ -17,7 +17,7 @@ func (s *Store) Warnings(ctx context.Context) []protocol.Warning {
 	return warn(warnings, "messages", redisadvice.Messages(s.tryMessages(ctx, s.channel())))
 }
 
-// Examine is [Store.Examine], for a quorum.
+// Warnings is [Store.Warnings], for a quorum.
 func (n *Node) Warnings(ctx context.Context) []protocol.Warning {
 	warnings := examine(ctx, n.store.client, true)
 	return warn(warnings, "messages", redisadvice.Messages(n.store.tryMessages(ctx, n.channel())))
