@@ -10,15 +10,12 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/lease"
 )
 
 // facts writes down what this replica notices, in the background: nothing waits for it. While the
 // store is away a bounded number of facts is kept; facts that are lost make an explanation say
 // less.
 type facts struct {
-	store lease.Store
-
 	mu      sync.Mutex
 	pending []pendingFact
 	wake    chan struct{} // of size 1
@@ -36,8 +33,8 @@ const (
 	leastAway   = 500 * time.Millisecond // shorter ones keep no tick from being started in time
 )
 
-func newFacts(s lease.Store) *facts {
-	return &facts{store: s, wake: make(chan struct{}, 1)}
+func newFacts() *facts {
+	return &facts{wake: make(chan struct{}, 1)}
 }
 
 // add does not block.
@@ -112,7 +109,7 @@ func (s *Scheduler) writeFact(ctx context.Context, p pendingFact) error {
 	}
 	limited, cancel := s.call()
 	defer cancel()
-	return s.facts.store.Append(limited, p.job, p.Request(), p.Encode())
+	return s.store.Append(limited, p.job, p.Request(), p.Encode())
 }
 
 // isKnown reports whether enough others have noted the same.

@@ -7,13 +7,10 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/lease/memlease"
 )
 
 func TestPendingFactsAreBounded(t *testing.T) {
-	store, err := memlease.New("test")
-	require.NoError(t, err)
-	f := newFacts(store)
+	f := newFacts()
 	for range 2 * mostPending {
 		f.add("job", fleet.Fact{Kind: wire.FactAway})
 	}

@@ -154,7 +154,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	s.jobs.Store(newJobSet())
 	s.contact = newContact(o.ttl)
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.ttl), newHealth(s.storeChanged, store.Hint)
-	s.facts, s.health.back = newFacts(store), s.storeIsBack
+	s.facts, s.health.back = newFacts(), s.storeIsBack
 	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed()
 	s.inquiries = newInquiries(s.epoch, o.ttl)
 	s.sets = heartbeat.NewJobSets(store)

@@ -155,7 +155,7 @@ func (l *lossy) Put(ctx context.Context, key string, data []byte, from uint64) (
 	return kept, ok, err
 }
 
-// What is of no use any more is removed some time, also what a process that was killed had written.
+// The sweeper removes everything that nobody needs, leftovers of killed processes included.
 func TestNothingIsKeptForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -145,7 +145,7 @@ type Store interface {
 	Notes(ctx context.Context, name string, n int) ([]JournalEntry, error)
 
 	// The audit log has the acts of people on the namespace. It is one list for all names, and outlives
-	// the records and journals that it is about. When its budget in bytes is used up, the oldest
+	// the records and journals that it is about. When it exceeds its budget in bytes, the oldest
 	// entries are removed.
 
 	// AppendAudit adds an entry, with the store's time. The same request again (after a lost reply)
@@ -235,7 +235,7 @@ type Store interface {
 	// the store's time, and reads the members when they have changed.
 	Heartbeat(ctx context.Context, h Heartbeat) (Pulse, error)
 
-	// Sets are byte strings which many clients have in common. Each is kept once, under its [SetDigest],
+	// Sets are byte strings that many clients share. Each is kept once, under its [SetDigest],
 	// for as long as a client reports that it is used. It may be lost sooner (the store was emptied, or
 	// had no memory left), and its users then put it again.
 
@@ -247,7 +247,7 @@ type Store interface {
 	// GetSets returns the sets with these digests, in their order; nil for each that is not kept.
 	GetSets(ctx context.Context, digests []string) ([][]byte, error)
 
-	// Messages go from one member to all. They are hints: any of them may be lost, delayed, repeated or
+	// A member publishes messages to all members. They are hints: any of them may be lost, delayed, repeated or
 	// reordered, and nothing may depend on one.
 
 	// Publish sends a message to everybody who subscribes at the time, the sender included. A message

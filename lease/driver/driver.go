@@ -91,8 +91,8 @@ type Lease struct {
 	Token  int64
 	Holder string    // who may renew it
 	Ends   time.Time // by the store's clock
-	// Renewed is when it was granted or renewed last, by the store's clock. A store of which each
-	// process sees for itself that a lease has ended has it; the zero time is Ends less the TTL.
+	// Renewed is when it was granted or renewed last, by the store's clock. Stores set it if each
+	// process finds out for itself when a lease ends. If it is zero, that time is Ends less the TTL.
 	Renewed time.Time `json:",omitzero"`
 	// Stopped leases are not renewed any more: they are to end.
 	Stopped bool

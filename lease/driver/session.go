@@ -73,7 +73,7 @@ func (s *Session) Hint(error) string { return "" }
 // Warnings implements [protocol.Store].
 func (s *Session) Warnings(context.Context) []protocol.Warning { return nil }
 
-// Memory returns what a zero Session keeps its values in.
+// Memory returns the store of a zero Session.
 func (s *Session) Memory() *Memory { return &s.memory }
 
 // nextID makes the id of a change.
@@ -82,7 +82,7 @@ func (s *Session) nextID() string {
 	return string(strconv.AppendUint(append(short[:0], s.name()...), s.count.Add(1), 36))
 }
 
-// name returns what no other session is called.
+// name returns a name that no other session has.
 func (s *Session) name() string {
 	origin := s.origin.Load()
 	if origin == nil {
