@@ -71,6 +71,17 @@ func (r *recorder) of(job string) []attempt {
 	return list
 }
 
+// newest returns the tick of each job's newest attempt.
+func (r *recorder) newest() map[string]time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ticks := map[string]time.Time{}
+	for _, a := range r.all {
+		ticks[a.Job] = a.Tick
+	}
+	return ticks
+}
+
 // running returns the attempts of a job that have not returned.
 func (r *recorder) running(job string) (list []attempt) {
 	for _, a := range r.of(job) {
