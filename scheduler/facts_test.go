@@ -148,7 +148,7 @@ func TestPreviousHolderIsRecorded(t *testing.T) {
 				if !stop {
 					ended += ttl
 				}
-				require.WithinDuration(t, at(ended), fact.To, ttl/3+50*time.Millisecond)
+				require.WithinDuration(t, at(ended), fact.To, ttl/3+200*time.Millisecond)
 			})
 		})
 	}

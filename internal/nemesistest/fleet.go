@@ -26,6 +26,8 @@ type simulation struct {
 	judge   *judge
 	jobs    []*jobs.Job
 	forgets bool // the store may lose everything
+
+	payloads atomic.Int64
 }
 
 // Run runs the simulation that seed draws, of a fleet that lives so long under faults, in a bubble
@@ -69,10 +71,9 @@ func (s *simulation) live(life time.Duration) {
 	for range 2 + s.IntN(3) {
 		s.fleet.Start(append(hasRoom(s.room()), scheduler.WithShutdownGrace(s.between(0, 10*time.Second)))...)
 	}
-	var payloads atomic.Int64
 	s.fleet.AdvanceUnder(solotest.Nemesis{
 		Seed: s.seed, Kinds: kinds,
-		Payload: func() string { return fmt.Sprint("trigger-", payloads.Add(1)) },
+		Payload: func() string { return s.payload() },
 		Disturb: func(*rand.Rand) {
 			if i := s.IntN(len(s.jobs)); edits {
 				s.jobs[i] = s.draw(s.jobs[i].Name())
@@ -87,9 +88,13 @@ func (s *simulation) live(life time.Duration) {
 	s.judge.end(s.jobs)
 }
 
+// payload returns one that no other trigger has, by which the judge knows what was triggered: the tick may lie a little
+// ahead of the time of the call.
+func (s *simulation) payload() string { return fmt.Sprint("trigger-", s.payloads.Add(1)) }
+
 // trigger triggers a job, if the store has it, and has the judge look for what becomes of it.
 func (s *simulation) trigger(job string) {
-	answer, err := s.fleet.Store().Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
+	answer, err := s.fleet.Store().Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest(), Payload: s.payload()})
 	if err == nil && answer.Status == protocol.Opened {
 		s.judge.trigger(tick{job, answer.Tick})
 	}

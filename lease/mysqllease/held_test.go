@@ -85,7 +85,7 @@ func TestProcessStoppedInAMessageHoldsNothingLonger(t *testing.T) {
 				receives.Store(1 << 20)
 			}
 			go change(context.Background(), s, key, driver.Change{From: v, ID: "stopped", Data: large})
-			require.Eventually(t, func() bool { return sends.Load() == 0 || receives.Load() == 0 }, 20*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return sends.Load() == 0 || receives.Load() == 0 }, 50*time.Second, time.Millisecond)
 			changed(t, other, key, v, "after")
 		})
 	}
