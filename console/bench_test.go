@@ -18,7 +18,6 @@ import (
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -49,7 +48,7 @@ func tenThousand(b *testing.B, delay time.Duration) (*redislease.Store, []*jobs.
 			workers.Go(func() {
 				for n := range int64(5) {
 					tick := (mark/1000 + 60*n + 60) * 1000
-					a, err := store.Claim(b.Context(), lease.Claim{Name: job.Name, Tick: tick, Holder: "worker-1", Request: "r", TTL: time.Minute})
+					a, err := store.Claim(b.Context(), protocol.Claim{Name: job.Name, Tick: tick, Holder: "worker-1", Request: "r", TTL: time.Minute})
 					assert.NoError(b, err)
 					grant := protocol.Grant{Name: job.Name, Tick: tick, Holder: "worker-1", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Minute, Note: "took a while"}
 					assert.NoError(b, store.Settle(b.Context(), grant, "succeeded"))

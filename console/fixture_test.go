@@ -203,7 +203,7 @@ func (s *faultyStore) claim(t require.TestingT, job string) protocol.Grant {
 	r, err := s.Store.Inspect(ctx, job)
 	require.NoError(t, err)
 	tick := max(r.Watermark/1000*1000+1000, now.Add(-time.Minute).Truncate(time.Second).UnixMilli())
-	a, err := s.Claim(ctx, lease.Claim{Name: job, Tick: tick, Holder: "worker-1", Request: "r" + time.Now().Format("150405.000000000"), TTL: time.Minute})
+	a, err := s.Claim(ctx, protocol.Claim{Name: job, Tick: tick, Holder: "worker-1", Request: "r" + time.Now().Format("150405.000000000"), TTL: time.Minute})
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, a.Status)
 	return protocol.Grant{Name: job, Tick: tick, Holder: "worker-1", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Minute}
@@ -216,7 +216,7 @@ func (s *faultyStore) take(t require.TestingT, job string) protocol.Grant {
 	require.NoError(t, err)
 	require.Len(t, r.Open, 1)
 	tick := r.Open[0].Tick
-	a, err := s.Claim(ctx, lease.Claim{Name: job, Tick: tick, Holder: "worker-1", Request: "q" + strconv.FormatInt(tick, 10), TTL: time.Minute})
+	a, err := s.Claim(ctx, protocol.Claim{Name: job, Tick: tick, Holder: "worker-1", Request: "q" + strconv.FormatInt(tick, 10), TTL: time.Minute})
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, a.Status)
 	return protocol.Grant{Name: job, Tick: tick, Holder: "worker-1", Request: "q", Token: a.Token, Attempt: 1, TTL: time.Minute}

@@ -11,12 +11,13 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
 )
 
 func TestAcquireErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		before func(t *testing.T, store *faulty)
-		change func(c *lease.Claim)
+		change func(c *protocol.Claim)
 		is     error
 		says   string
 	}{
@@ -27,7 +28,7 @@ func TestAcquireErrors(t *testing.T) {
 		},
 		"busy": {
 			before: func(t *testing.T, store *faulty) { acquire(t, newRenewer(t, store), byAnother(tickClaim("job"))) },
-			change: func(c *lease.Claim) { c.Tick, c.Overlap = 2000, protocol.OverlapWait },
+			change: func(c *protocol.Claim) { c.Tick, c.Overlap = 2000, protocol.OverlapWait },
 			is:     lease.ErrHeld,
 			says:   "held by b",
 		},
@@ -40,7 +41,7 @@ func TestAcquireErrors(t *testing.T) {
 		},
 		"skipped": {
 			before: func(t *testing.T, store *faulty) { acquire(t, newRenewer(t, store), byAnother(tickClaim("job"))) },
-			change: func(c *lease.Claim) { c.Tick, c.Overlap = 2000, protocol.OverlapSkip },
+			change: func(c *protocol.Claim) { c.Tick, c.Overlap = 2000, protocol.OverlapSkip },
 			is:     lease.ErrDecided,
 		},
 		"lost": {
@@ -53,11 +54,11 @@ func TestAcquireErrors(t *testing.T) {
 			is: lease.ErrDecided,
 		},
 		"early": {
-			change: func(c *lease.Claim) { c.NotBefore = time.Now().Add(time.Minute) },
+			change: func(c *protocol.Claim) { c.NotBefore = time.Now().Add(time.Minute) },
 			says:   `claim of "job" at 1000 is early: the store's clock says `,
 		},
 		"late": {
-			change: func(c *lease.Claim) { c.NotAfter = time.Now().Add(-time.Minute) },
+			change: func(c *protocol.Claim) { c.NotAfter = time.Now().Add(-time.Minute) },
 			says:   `claim of "job" at 1000 is late: the store's clock says `,
 		},
 		"failed": {
@@ -69,7 +70,7 @@ func TestAcquireErrors(t *testing.T) {
 			is:     context.DeadlineExceeded,
 		},
 		"faulty": {
-			change: func(c *lease.Claim) { c.Name, c.Holder, c.TTL = "a b", "", 0 },
+			change: func(c *protocol.Claim) { c.Name, c.Holder, c.TTL = "a b", "", 0 },
 			says:   `claim name: "a b" must`,
 		},
 		"unknown is synced": {},
@@ -87,7 +88,7 @@ func TestAcquireErrors(t *testing.T) {
 				k := newRenewer(t, store)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				l, err := k.Acquire(ctx, c)
+				l, err := k.AcquireAs(ctx, c)
 				if test.is == nil && test.says == "" {
 					require.NoError(t, err)
 					requireHeld(t, l)
@@ -117,7 +118,7 @@ type answering struct {
 	sync   error
 }
 
-func (s *answering) Claim(context.Context, lease.Claim) (protocol.Answer, error) {
+func (s *answering) Claim(context.Context, protocol.Claim) (protocol.Answer, error) {
 	return s.answer, nil
 }
 
@@ -132,7 +133,7 @@ func TestAcquireEndsWhateverTheStoreSays(t *testing.T) {
 		"unexpected answer none":         {},
 		"unexpected answer invalid":      {answer: protocol.Answer{Status: 99}},
 	} {
-		_, err := lease.Acquire(t.Context(), store, tickClaim("job"))
+		_, err := lease.NewRenewer(store).AcquireAs(t.Context(), tickClaim("job"))
 		require.ErrorContains(t, err, says)
 	}
 }
@@ -142,7 +143,7 @@ func TestHeldErrorSaysWhoAndHowLong(t *testing.T) {
 		store := new(faulty)
 		acquire(t, newRenewer(t, store), byAnother(claim("job")))
 		time.Sleep(time.Second)
-		_, err := lease.Acquire(t.Context(), store, claim("job"))
+		_, err := lease.NewRenewer(store).AcquireAs(t.Context(), claim("job"))
 		held, ok := errors.AsType[*lease.HeldError](err)
 		require.True(t, ok)
 		require.Equal(t, lease.HeldError{Name: "job", Holder: "b", Remaining: 14 * time.Second}, *held)
@@ -157,7 +158,7 @@ func TestAcquireSameRequestSameGrant(t *testing.T) {
 		c.Request = protocol.NewRequest()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := k.Acquire(ctx, c) // syncs first, so this one is not granted
+		_, err := k.AcquireAs(ctx, c) // syncs first, so this one is not granted
 		require.Error(t, err)
 		l := acquire(t, k, c)
 		again := acquire(t, k, c)
@@ -165,7 +166,7 @@ func TestAcquireSameRequestSameGrant(t *testing.T) {
 		require.Equal(t, 1, again.Attempt())
 
 		c.Request = ""
-		_, err = k.Acquire(t.Context(), c)
+		_, err = k.AcquireAs(t.Context(), c)
 		require.ErrorIs(t, err, lease.ErrHeld, "another request of the same holder")
 	})
 }
@@ -181,10 +182,28 @@ func TestGrantWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 		c.Request = protocol.NewRequest()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = k.Acquire(ctx, c)
+		_, err = k.AcquireAs(ctx, c)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		l := acquire(t, k, c)
 		require.Equal(t, 1, l.Attempt())
 		require.Equal(t, time.Now().Add(15*time.Second-lease.Margin(15*time.Second)), l.Deadline(), "it begins again")
 	})
+}
+
+func TestAcquireWithoutOverlap(t *testing.T) {
+	store := new(memlease.Store)
+	claim := lease.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: time.Minute, NoOverlap: true}
+	first, err := lease.Acquire(t.Context(), store, claim)
+	require.NoError(t, err)
+	claim.Tick = 2000
+	_, err = lease.Acquire(t.Context(), store, claim)
+	require.ErrorIs(t, err, lease.ErrHeld)
+	require.NoError(t, first.Settle(t.Context(), lease.OutcomeSucceeded))
+	second, err := lease.Acquire(t.Context(), store, claim)
+	require.NoError(t, err)
+	claim.Tick, claim.NoOverlap = 3000, false
+	beside, err := lease.Acquire(t.Context(), store, claim)
+	require.NoError(t, err)
+	require.NoError(t, second.Release(t.Context()))
+	require.NoError(t, beside.Release(t.Context()))
 }

@@ -56,7 +56,7 @@ func BenchmarkKeepAndSettle(b *testing.B) {
 			k := lease.NewRenewer(store)
 			defer k.Close()
 			for i := range held {
-				if _, err := k.Acquire(ctx, claim(fmt.Sprintf("held-%d", i))); err != nil {
+				if _, err := k.AcquireAs(ctx, claim(fmt.Sprintf("held-%d", i))); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -86,7 +86,7 @@ func BenchmarkKeepAndSettle(b *testing.B) {
 func BenchmarkValid(b *testing.B) {
 	k := lease.NewRenewer(new(memlease.Store))
 	defer k.Close()
-	l, err := k.Acquire(b.Context(), claim("job"))
+	l, err := k.AcquireAs(b.Context(), claim("job"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func (u *unreliable) badly(ctx context.Context, do func() error) error {
 	}
 }
 
-func (u *unreliable) Claim(ctx context.Context, c lease.Claim) (a protocol.Answer, err error) {
+func (u *unreliable) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answer, err error) {
 	err = u.badly(ctx, func() (err error) { a, err = u.Store.Claim(context.WithoutCancel(ctx), c); return err })
 	return a, err
 }
@@ -88,7 +88,7 @@ type register struct {
 }
 
 // Claim looks at the very instant of the grant, whatever becomes of the answer.
-func (r *register) Claim(ctx context.Context, c lease.Claim) (protocol.Answer, error) {
+func (r *register) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a, err := r.Store.Claim(ctx, c)
@@ -135,7 +135,7 @@ func TestADayOfFailuresNeverHasTwoHolders(t *testing.T) {
 						if wait(ctx, time.Duration(random.Int64N(int64(2*time.Minute)))) {
 							return
 						}
-						c := lease.Claim{
+						c := protocol.Claim{
 							Name: fmt.Sprintf("job-%d", name), Holder: fmt.Sprintf("replica-%d", replica), Request: protocol.NewRequest(),
 							TTL: 30*time.Second + time.Duration(random.Int64N(int64(time.Minute))),
 						}

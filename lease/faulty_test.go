@@ -42,7 +42,7 @@ func (f fault) call(ctx context.Context, do func() error) error {
 	return f(ctx, do)
 }
 
-func (s *faulty) Claim(ctx context.Context, c lease.Claim) (a protocol.Answer, err error) {
+func (s *faulty) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answer, err error) {
 	err = s.onClaim.call(ctx, func() (err error) { a, err = s.Store.Claim(ctx, c); return err })
 	return a, err
 }
@@ -119,19 +119,19 @@ func newRenewer(t *testing.T, store lease.Store, observe ...func(lease.Renewal))
 	return k
 }
 
-func claim(name string) lease.Claim {
-	return lease.Claim{Name: name, Holder: "a", TTL: 15 * time.Second}
+func claim(name string) protocol.Claim {
+	return protocol.Claim{Name: name, Holder: "a", TTL: 15 * time.Second}
 }
 
-func acquire(t *testing.T, k *lease.Renewer, c lease.Claim) *lease.Lease {
+func acquire(t *testing.T, k *lease.Renewer, c protocol.Claim) *lease.Lease {
 	t.Helper()
-	l, err := k.Acquire(t.Context(), c)
+	l, err := k.AcquireAs(t.Context(), c)
 	require.NoError(t, err)
 	return l
 }
 
 // byAnother returns c as another holder asks for it.
-func byAnother(c lease.Claim) lease.Claim {
+func byAnother(c protocol.Claim) protocol.Claim {
 	c.Holder, c.Request = "b", protocol.NewRequest()
 	return c
 }

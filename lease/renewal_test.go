@@ -202,7 +202,7 @@ func TestParentContextEndsTheContextAndReleasesNothing(t *testing.T) {
 		type key struct{}
 		stop := errors.New("stop")
 		parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "value"))
-		l, err := k.Acquire(parent, claim("job"))
+		l, err := k.AcquireAs(parent, claim("job"))
 		require.NoError(t, err)
 		require.Equal(t, "value", l.Context().Value(key{}))
 		cancel(stop)

@@ -56,9 +56,10 @@ func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
 // other error leaves it open whether it was granted: the same claim with the same Request gets the
 // same grant.
 func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
-	if c.Request == "" {
-		c.Request = protocol.NewRequest()
-	}
+	return k.acquire(ctx, c.asked())
+}
+
+func (k *Renewer) acquire(ctx context.Context, c protocol.Claim) (*Lease, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 // Keep renews what a granted for c, from now on. sent must have been taken right before the request
 // was sent that a answers: a repeated claim is answered with the rest of the lease. ctx is the
 // parent of the lease's context. With a MaxHold the lease is lost so long after sent.
-func (k *Renewer) Keep(ctx context.Context, c Claim, a protocol.Answer, sent steady.Instant) *Lease {
+func (k *Renewer) Keep(ctx context.Context, c protocol.Claim, a protocol.Answer, sent steady.Instant) *Lease {
 	return k.keep(ctx, &Lease{grant: protocol.Grant{
 		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
 		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL, Payload: a.Payload,

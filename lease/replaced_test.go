@@ -15,10 +15,10 @@ import (
 
 func replacing(t *testing.T, store lease.Store, renewer *lease.Renewer) *lease.Lease {
 	t.Helper()
-	c := lease.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: 15 * time.Second, Takeovers: 3}
-	l, err := renewer.Acquire(t.Context(), c)
+	c := protocol.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: 15 * time.Second, Takeovers: 3}
+	l, err := renewer.AcquireAs(t.Context(), c)
 	require.NoError(t, err)
-	newer := lease.Claim{
+	newer := protocol.Claim{
 		Name: "job", Tick: 2000, Holder: "b", Request: "newer", TTL: 15 * time.Second, Overlap: protocol.OverlapReplace,
 	}
 	a, err := store.Claim(t.Context(), newer)
@@ -78,7 +78,7 @@ func TestReplacedLeaseIsNotRenewedAnyMore(t *testing.T) {
 		require.False(t, l.Valid())
 		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReplaced, "what came first stays the cause")
 		time.Sleep(time.Second)
-		a, err := store.Claim(t.Context(), lease.Claim{
+		a, err := store.Claim(t.Context(), protocol.Claim{
 			Name: "job", Tick: 2000, Holder: "b", Request: "again", TTL: time.Second, Overlap: protocol.OverlapReplace, OnlyOpen: true,
 		})
 		require.NoError(t, err)
@@ -98,13 +98,13 @@ func TestACheckDuringARenewalIsNotLost(t *testing.T) {
 		renewer := lease.NewRenewer(store)
 		defer renewer.Close()
 		const ttl = time.Hour
-		l, err := renewer.Acquire(t.Context(), lease.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: ttl, Takeovers: 3})
+		l, err := renewer.AcquireAs(t.Context(), protocol.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: ttl, Takeovers: 3})
 		require.NoError(t, err)
 		for store.renewals.Load() == 0 {
 			time.Sleep(10 * time.Millisecond)
 		}
 		// the renewal has been done; its answer is under way
-		_, err = store.Store.Claim(t.Context(), lease.Claim{Name: "job", Tick: 2000, Holder: "b", Request: "n", TTL: ttl, Overlap: protocol.OverlapReplace})
+		_, err = store.Store.Claim(t.Context(), protocol.Claim{Name: "job", Tick: 2000, Holder: "b", Request: "n", TTL: ttl, Overlap: protocol.OverlapReplace})
 		require.NoError(t, err)
 		l.Check()
 		began := time.Now()
@@ -119,7 +119,7 @@ func TestNoteReservedForStoresIsRefused(t *testing.T) {
 		var store memlease.Store
 		renewer := lease.NewRenewer(&store)
 		defer renewer.Close()
-		l, err := renewer.Acquire(t.Context(), lease.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: time.Minute})
+		l, err := renewer.AcquireAs(t.Context(), protocol.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: time.Minute})
 		require.NoError(t, err)
 		l.SetNote(protocol.NoteExpired)
 		require.ErrorContains(t, l.Settle(t.Context(), "succeeded"), "note")

@@ -15,7 +15,7 @@ import (
 )
 
 // tickClaim is a claim of a tick, which can be settled.
-func tickClaim(name string) lease.Claim {
+func tickClaim(name string) protocol.Claim {
 	c := claim(name)
 	c.Tick, c.Takeovers = 1000, 3
 	return c

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
 )
 
@@ -43,11 +44,11 @@ func TestEverythingAtOnce(t *testing.T) {
 	for i := range 40 {
 		wg.Go(func() {
 			for time.Now().Before(end) {
-				c := lease.Claim{
+				c := protocol.Claim{
 					Name: fmt.Sprintf("job-%d", rand.IntN(20)), Holder: fmt.Sprintf("a-%d", i),
 					TTL: time.Duration(20+rand.IntN(60)) * time.Millisecond,
 				}
-				l, err := k.Acquire(t.Context(), c)
+				l, err := k.AcquireAs(t.Context(), c)
 				if err != nil {
 					if !errors.Is(err, lease.ErrHeld) {
 						t.Error(err)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -105,7 +105,7 @@ func TestPausedJobStaysPausedAfterLoss(t *testing.T) {
 		f.job("job", "@every 10s", takes(0))
 		f.startApart(m, 3)
 		f.sleepTo(15 * time.Second)
-		session, err := driver.NewSession(m, protocol.DefaultNamespace)
+		session, err := engine.NewSession(m, protocol.DefaultNamespace, engine.Options{})
 		require.NoError(t, err)
 		_, err = session.Pause(context.Background(), "job", protocol.Pause{By: "ops"})
 		require.NoError(t, err)

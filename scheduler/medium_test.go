@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/scheduler"
@@ -147,7 +148,7 @@ func until(ctx context.Context, lost <-chan struct{}) error {
 func (f *fleet) startApart(m *medium, n int, options ...scheduler.Option) (list []*replica) {
 	f.t.Helper()
 	for i := range n {
-		session, err := driver.NewSession(m, protocol.DefaultNamespace)
+		session, err := engine.NewSession(m, protocol.DefaultNamespace, engine.Options{})
 		require.NoError(f.t, err)
 		list = append(list, f.startBoth(string(rune('a'+i)), f.jobs, func(l *link) protocol.Store {
 			l.Store = session

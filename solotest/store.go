@@ -4,21 +4,21 @@ import (
 	"context"
 	"time"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
 // store is the lease.Store of a replica: a session over its link, and the members, sets and messages of
 // the fleet by the same link.
 type store struct {
-	*driver.Session
+	*engine.Session
 	link   *link
 	shared *memlease.Store
 }
 
 func newStore(l *link, shared *memlease.Store) (*store, error) {
-	session, err := driver.NewSession(l, shared.Namespace())
+	session, err := engine.NewSession(l, shared.Namespace(), engine.Options{})
 	return &store{session, l, shared}, err
 }
 

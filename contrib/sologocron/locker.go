@@ -234,7 +234,7 @@ func (l *Locker) claim(ctx context.Context, job string) (*lease.Lease, error) {
 // acquire is granted a tick unless another one of the job is held.
 func (l *Locker) acquire(ctx context.Context, name string, tick int64, notBefore time.Time) (*lease.Lease, error) {
 	return l.renewer.Acquire(ctx, lease.Claim{
-		Name: name, Tick: tick, Holder: l.holder, TTL: l.ttl, NotBefore: notBefore, Overlap: protocol.OverlapWait,
+		Name: name, Tick: tick, Holder: l.holder, TTL: l.ttl, NotBefore: notBefore, NoOverlap: true,
 	})
 }
 

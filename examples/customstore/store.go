@@ -14,24 +14,18 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// FileStore keeps the records of a namespace in a directory that the processes of one machine share. The session knows the
-// rules of leases; what it needs of a store is in directory.
-type FileStore struct {
-	*driver.Session
-	dir directory
-}
-
-// NewFileStore makes a store of the records of a namespace, in a directory of its own below dir.
-func NewFileStore(dir, namespace string) (*FileStore, error) {
+// NewFileStore makes a store that the processes of one machine share: it keeps the records of a namespace in a directory of
+// its own below dir. Package lease knows the rules of leases, and directory all that they need of a store.
+func NewFileStore(dir, namespace string) (lease.Store, error) {
 	d := directory(filepath.Join(dir, namespace))
-	session, err := driver.NewSession(d, namespace)
-	if err != nil {
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return nil, err
 	}
-	return &FileStore{session, d}, os.MkdirAll(string(d), 0o700)
+	return lease.NewStore(d, namespace)
 }
 
 // directory is a [driver.Store]: it keeps the item of each key in a file, and notifications in another one.

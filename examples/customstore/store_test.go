@@ -15,22 +15,21 @@ import (
 	"github.com/solotick/solotick/lease/leasetest"
 )
 
-// open opens a store in a directory of the test.
-func open(t *testing.T, namespace string) lease.Store {
-	t.Helper()
-	s, err := NewFileStore(t.TempDir(), namespace)
-	require.NoError(t, err)
-	return s
-}
-
 func TestDirectoryKeepsTheContract(t *testing.T) {
-	drivertest.Run(t, func(t *testing.T) driver.Store { return open(t, "greetings").(*FileStore).dir })
+	drivertest.Run(t, func(t *testing.T) driver.Store { return directory(t.TempDir()) })
 }
 
 func TestFileStoreKeepsTheContract(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store { return open(t, "greetings") },
+	dirs := map[lease.Store]directory{}
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		dir := t.TempDir()
+		s, err := NewFileStore(dir, "greetings")
+		require.NoError(t, err)
+		dirs[s] = directory(filepath.Join(dir, "greetings"))
+		return s
+	},
 		leasetest.WithForget(func(t *testing.T, s lease.Store) {
-			dir := s.(*FileStore).dir
+			dir := dirs[s]
 			files, err := filepath.Glob(dir.path("*", ".json"))
 			require.NoError(t, err)
 			for _, f := range append(files, dir.path(".since", ".json")) {

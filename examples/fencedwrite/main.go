@@ -47,16 +47,17 @@ func demo(ctx context.Context, out io.Writer) error {
 	store, account := new(memlease.Store), &account{name: "account-7"}
 	claim := lease.Claim{Name: account.name, TTL: 200 * time.Millisecond}
 
-	// A process that is frozen renews nothing; to play one, take the lease without a renewer.
-	claim.Holder, claim.Request = "frozen", "1"
-	frozen, err := store.Claim(ctx, claim)
+	// A process that is frozen renews nothing; to play one, abandon the lease.
+	claim.Holder = "frozen"
+	frozen, err := lease.Acquire(ctx, store, claim)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "frozen:", frozen.Status)
+	frozen.Abandon()
+	fmt.Fprintln(out, "frozen: granted")
 
 	// Another waits until the lease has run out, gets the name with a higher token, and writes.
-	claim.Holder, claim.Request = "awake", ""
+	claim.Holder = "awake"
 	var awake *lease.Lease
 	for awake == nil {
 		awake, err = lease.Acquire(ctx, store, claim)
@@ -67,12 +68,12 @@ func demo(ctx context.Context, out io.Writer) error {
 		}
 	}
 	defer func() { _ = awake.Release(context.WithoutCancel(ctx)) }()
-	fmt.Fprintln(out, "awake: granted, token is higher:", awake.Token() > frozen.Token)
+	fmt.Fprintln(out, "awake: granted, token is higher:", awake.Token() > frozen.Token())
 	fmt.Fprintln(out, "awake writes 100:", account.set(ctx, 100, awake.Token()))
 
 	// The first thaws in the middle of what it was doing, and writes. No lease can stop that; the
 	// account does.
-	err = account.set(ctx, 50, frozen.Token)
+	err = account.set(ctx, 50, frozen.Token())
 	fmt.Fprintln(out, "frozen writes 50, and is refused as stale:", errors.Is(err, fence.ErrStale))
 	fmt.Fprintln(out, "balance:", account.balance)
 	return nil

@@ -17,35 +17,39 @@ var layers = map[string]layer{
 		"one import for a service ties the parts together; it links no console, metrics or kind of job",
 	},
 	"./internal/protocol": {
-		[]string{"./internal/naming", "./internal/steady"},
-		"every store and all who use leases build on it, so it imports only the standard library, the rule for names and the clock",
+		[]string{"./internal/naming", "./internal/steady", "./lease/driver"},
+		"every store and all who use leases build on it, so it imports only the standard library, the contract of drivers, the rule for names and the clock",
 	},
 	"./lease": {
-		[]string{"./internal/protocol", "./internal/sleep", "./internal/steady"},
-		"who takes a lease gets nothing but what stores are asked and answer",
+		[]string{"./internal/engine", "./internal/protocol", "./internal/sleep", "./internal/steady", "./lease/driver"},
+		"who takes a lease gets the rules of leases and no store",
 	},
 	"./internal/record": {
 		[]string{"./internal/protocol"},
 		"any store may build on it, so it knows leases only",
 	},
 	"./lease/driver": {
-		[]string{"./internal/protocol", "./internal/record", "./internal/keyqueue", "./internal/sleep", "./internal/steady"},
+		nil,
+		"who writes a driver depends on its contract alone",
+	},
+	"./internal/engine": {
+		[]string{"./internal/protocol", "./internal/record", "./internal/keyqueue", "./internal/sleep", "./internal/steady", "./lease/driver"},
 		"the rules over any store of values, so it knows leases only",
 	},
 	"./lease/memlease": {
-		[]string{"./internal/protocol", "./lease/driver"},
+		[]string{"./internal/engine", "./internal/protocol"},
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./internal/contact", "./internal/protocol", "./internal/quorumnode", "./internal/redisadvice", "./internal/sleep", "./internal/steady", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./internal/contact", "./internal/engine", "./internal/protocol", "./internal/quorumnode", "./internal/redisadvice", "./internal/sleep", "./internal/steady", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/sqlitelease/...": {
-		[]string{"./internal/protocol", "./lease/driver", "modernc.org/sqlite/..."},
+		[]string{"./internal/engine", "./internal/protocol", "./lease/driver", "modernc.org/sqlite/..."},
 		"a store knows leases, its file and nothing of jobs",
 	},
 	"./internal/casstore": {
-		[]string{"./internal/protocol", "./internal/sleep", "./internal/steady", "./lease/driver"},
+		[]string{"./internal/engine", "./internal/protocol", "./internal/sleep", "./internal/steady", "./lease/driver"},
 		"what the stores that compare a revision share: it leaves the client to each of them",
 	},
 	"./lease/etcdlease": {
@@ -61,7 +65,7 @@ var layers = map[string]layer{
 		"a store knows leases, its servers and nothing of jobs",
 	},
 	"./internal/sqlstore": {
-		[]string{"./internal/protocol", "./internal/sleep", "./lease/driver"},
+		[]string{"./internal/engine", "./internal/protocol", "./internal/sleep", "./lease/driver"},
 		"what the stores in databases share: it speaks database/sql, and leaves the driver to each of them",
 	},
 	"./lease/mysqllease": {
@@ -73,7 +77,7 @@ var layers = map[string]layer{
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {
-		[]string{"./lease", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue", "./internal/quorumnode", "./internal/sleep", "./internal/steady"},
+		[]string{"./lease", "./internal/engine", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue", "./internal/quorumnode", "./internal/sleep", "./internal/steady"},
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
@@ -253,9 +257,9 @@ var forbidden = func() map[string]ban {
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
 			and(programs[:1], tests, []string{module, "./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./notify", "./scheduler/...",
-				"./metrics/...", "./internal/quorumnode", "./internal/record", "./internal/casstore", "./internal/sqlstore", "./internal/wire", "./internal/heartbeat", "./internal/notified"})},
-		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
-			and(tests, []string{"./internal/record", "./lease/driver/..."})},
+				"./metrics/...", "./internal/quorumnode", "./internal/engine", "./internal/record", "./internal/casstore", "./internal/sqlstore", "./internal/wire", "./internal/heartbeat", "./internal/notified"})},
+		"./internal/record": {"the rules are applied in internal/engine; redislease has those of locks in Lua",
+			and(tests, []string{"./internal/record", "./internal/engine"})},
 
 		"./fence/redisfence/...": {"it brings a client of Redis, which only those want who write to one",
 			and(programs, tests, []string{"./fence/redisfence/..."})},

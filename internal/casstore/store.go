@@ -33,6 +33,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
@@ -51,7 +52,7 @@ func (timeout) Is(target error) bool { return target == context.DeadlineExceeded
 
 // Store is a lease.Store over a medium. It is safe for concurrent use.
 type Store struct {
-	*driver.Session
+	*engine.Session
 	values *values
 }
 
@@ -60,7 +61,7 @@ type Store struct {
 // would fail again until somebody does.
 func New(m Medium, namespace string, timeout time.Duration, advice func(err error) (hint string, permanent bool)) (*Store, error) {
 	v := &values{medium: m, timeout: timeout, advice: advice}
-	s, err := driver.NewSession(v, namespace)
+	s, err := engine.NewSession(v, namespace, engine.Options{Hint: v.hint})
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +85,11 @@ func (s *Store) Exists(ctx context.Context) (bool, error) {
 	return exists, s.values.failed(ctx, err)
 }
 
-// Check implements [protocol.Store].
-func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
-
-// Hint implements [protocol.Store].
-func (s *Store) Hint(err error) string {
+func (v *values) hint(err error) string {
 	if errors.Is(err, ErrClosed) {
 		return "close the store when everything that uses it has ended"
 	}
-	hint, _ := s.values.advice(err)
+	hint, _ := v.advice(err)
 	return hint
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/solotick/solotick/lease/driver"
 )
 
 var (
@@ -17,25 +19,13 @@ var (
 	// one. The lease is not renewed any more; until its deadline the holder can still settle it.
 	ErrReplaced = errors.New("lease: replaced by a newer tick")
 
-	// ErrRecord is matched by an error of a store which has answered, but cannot read what it keeps
-	// under a name: something else is there. The error says what to look at. Calls for other names
-	// work.
-	ErrRecord = errors.New("lease: the value is not a record")
-
-	// ErrPermanent is matched by an error of a store that the same call would get again and again.
-	// Only a change of a setting, a permission, or the data ends it: see [Permanent]. A caller that
-	// retries returns it.
-	ErrPermanent = errors.New("lease: permanent error")
+	// ErrRecord and ErrPermanent are part of the contract of drivers.
+	ErrRecord    = driver.ErrRecord
+	ErrPermanent = driver.ErrPermanent
 )
 
-// Permanent returns err as one that matches [ErrPermanent], with the same text; nil for nil. It is
-// for stores.
-func Permanent(err error) error {
-	if err == nil {
-		return nil
-	}
-	return permanentError{err}
-}
+// Permanent is [driver.Permanent].
+func Permanent(err error) error { return driver.Permanent(err) }
 
 // Ended returns the error of a call that failed with err when its context ended with cause. What
 // err says besides is said, and nothing twice.
@@ -48,11 +38,6 @@ func Ended(cause, err error) error {
 	}
 	return fmt.Errorf("%w: %w", cause, err)
 }
-
-type permanentError struct{ error }
-
-func (e permanentError) Is(target error) bool { return target == ErrPermanent }
-func (e permanentError) Unwrap() error        { return e.error }
 
 // ErrOutOfBounds is matched by the error of what carries an Until, and reached the store when its
 // clock was past that: nothing has changed. The error is a [*BoundsError]. Compare the store's

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
@@ -23,7 +24,7 @@ type Config struct {
 
 // Store is a lease.Store in a database. It is safe for concurrent use.
 type Store struct {
-	*driver.Session
+	*engine.Session
 	db *database
 }
 
@@ -55,7 +56,10 @@ func New(d *Dialect, c Config) (*Store, error) {
 	}
 	db := &database{Dialect: d, Config: c, waker: waker{sooner: make(chan struct{}, 1)}}
 	db.reads, db.writes = lane{db: db, atOnce: 2}, lane{db: db, atOnce: 4}
-	s, err := driver.NewSession(db, c.Namespace)
+	s, err := engine.NewSession(db, c.Namespace, engine.Options{
+		Hint:    func(err error) string { hint, _ := db.advice(err); return hint },
+		Waiting: db.waker.expect,
+	})
 	if err != nil {
 		faults = append(faults, fmt.Errorf("%s: %w", d.Package, err))
 	}
@@ -63,16 +67,6 @@ func New(d *Dialect, c Config) (*Store, error) {
 		return nil, err
 	}
 	return &Store{s, db}, nil
-}
-
-// ClaimLock implements [protocol.Store]. While a claim waits the process looks for notifications more
-// often.
-func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
-	a, err := s.Session.ClaimLock(ctx, c)
-	if a.Status == protocol.Queued {
-		s.db.waker.expect()
-	}
-	return a, err
 }
 
 // Values returns the driver.Store under the session.
@@ -105,15 +99,6 @@ func (s *Store) Exists(ctx context.Context) (exists bool, err error) {
 		err = protocol.Ended(context.Cause(ctx), err)
 	}
 	return exists, s.db.failed(err)
-}
-
-// Check implements [protocol.Store].
-func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
-
-// Hint implements [protocol.Store].
-func (s *Store) Hint(err error) string {
-	hint, _ := s.db.advice(err)
-	return hint
 }
 
 // enter has Close wait for db.running.Done, unless the store is closed.

@@ -1,86 +1,9 @@
-// Package driver has the contract of stores: a store keeps small values, and changes them by
+// Package driver has the contract of stores: a [Store] keeps small values, and changes them by
 // compare-and-set at one instant of its own clock.
 //
-// The rules of leases are pure functions of a record, a request and a time (internal/record). A
-// [Session] applies them over a [Store]: it reads a value, decides, and asks for a [Change]. The
-// change names the version that it started from, and the bounds of the store's time within which
-// the decision holds. So the rules stand in one place, and a store knows none of them. To make a
-// store, implement [Store] and embed a Session over it. Then run the cases of package drivertest,
-// which test the Store, and of package leasetest, which test the Session.
-//
-// # States
-//
-// A session is asked something about a key. What it does next follows from what it has in its
-// hands:
-//
-//	guess     a value that it has seen before, and the store's time as it reckons it
-//	truth     the present value, and the store's time of that instant
-//	decided   the rule was applied to one of these, and wants a change
-//	answered  the caller has the answer
-//
-//	guess   --rule wants no change-->        read the value        --> truth
-//	guess   --rule wants a change-->         decided
-//	truth   --rule wants no change-->        answered
-//	truth   --rule wants a change-->         decided
-//	decided --Done-->                        answered; the new value is the next guess
-//	decided --Conflict, OutOfBounds-->       truth: the store's answer has the present value and the time
-//	any     --error, end of the context-->   answered: the outcome is unknown
-//
-// So what a caller is answered was true at one instant of the store's clock between its question
-// and its answer. A claim that wins from a good guess is one round trip, and so is one that loses
-// against somebody who was quicker. Within a session one change of a key is under way at a time. If
-// others change a value all the time, the session pauses at random, reads it again and tries again.
-// The pauses grow with the conflicts and with the round trip. Only an error and the end of the
-// context end the tries.
-//
-// A renewal asks the store to extend the lease, without looking at the value. Only when the lease
-// is not there, not the holder's, or stopped, is the rule applied to the truth that came back.
-//
-// A session keeps records decoded, those of up to 4096 names. The next rule for the same version
-// and the same bytes reuses what the last one made, and decodes nothing.
-//
-// # Keys and values
-//
-//	value of NAME          the record of its ticks, and the plain lock of that name: package record, Record
-//	list of NAME           its history: settled ticks, newest first, with the notes of holders
-//	value of lock:NAME     the lock of that name, and its queue: package record, Lock
-//	value of limit:NAME    the units taken of the limit of that name: package record, Limit
-//	list of journal:NAME   its journal; journal: is that of the namespace
-//	list of audit:N        part N of the audit log of the namespace; the value of audit: says which parts there are
-//	value of member:HOLDER a member, whose lease is its life; the value of member: lists the holders
-//	value of set:DIGEST    a set, whose lease is its life
-//	value of message:X     nothing: its changes carry the messages of one session, where the store does not carry them itself
-//	value of progress:NAME how far notifications of that name have come; progress: is that of the namespace
-//
-// Records have no end. Locks, which may have any number of names, are kept for five minutes after
-// they were of use: held, waited for, or owed an answer to a holder that lost its hold early. A
-// token is at least the store's clock in microseconds, so tokens rise unless that clock goes back
-// for longer while the lock is not used. A store whose removals raise a floor has no such limit.
-//
-// # What can go wrong
-//
-//	answer lost            the caller asks again: the rules know the holder and the request, and answer the same. A store that
-//	                       sends the same change again has it Done by its ID. A trigger and a taking of a limit come
-//	                       again with the bound of the first time, and are refused before they are forgotten
-//	change out of its time a change that a network held back for long meets the bound that it names, and changes nothing
-//	holder slow or frozen  the lease ends in the store; the next change that depends on that names the token, and the store
-//	                       compares the end with its clock at that instant
-//	renewal and takeover   the renewal leaves the version alone, so the takeover names the token: whichever the store carries
-//	                       out first wins
-//	renewals collide       they do not: none changes the version
-//	store's clock steps    the first change is out of bounds, or its answer has the new time: that is reckoned with from then
-//	                       on. Until bounds of requests are compared by the store
-//	store emptied          versions do not match. A claim is answered Unknown, and holders write themselves back: see
-//	                       package lease
-//	store went back        versions never repeat, so no change from a forgotten version is made. A session that has seen a newer
-//	                       version than the present one writes what it saw; one that saw a grant settled which is open again
-//	                       settles it again. A change that no session saw, or that others made meanwhile, is not noticed
-//	two join at once       the list of members changes by its version: the second reads it again. A member that is not on it
-//	                       adds itself with its next heartbeat
-//	two of one name        each heartbeat names the lease that it made: it does not renew another's, and its caller is told
-//	name removed           the change names the version, as any other does: a claim that came first is in its way, and one that
-//	                       comes later finds no value. A session that has seen the value before makes a new one with a
-//	                       higher stamp. A settle that is repeated after it writes its tick back, and so a record of it
-//	value of another       it does not decode: an error that matches driver.ErrRecord and names the key
-//	memory full            what ends something is Essential, and so are renewals
+// A driver knows no rules of leases. To make a store of your own, implement [Store] and give it to
+// lease.NewStore. Then run the cases of package drivertest, which test the driver, and those of
+// package leasetest, which test the store that is made of it. A driver that can read and write a
+// value as a whole while nobody else does has little to write: [Item] carries out the operations.
+// [Memory] is the smallest example, and examples/customstore keeps values in files.
 package driver

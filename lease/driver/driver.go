@@ -2,19 +2,31 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"time"
-
-	"github.com/solotick/solotick/internal/protocol"
 )
 
-// ErrRecord is matched by the error of a store that has answered, and cannot read what it keeps
-// under a key: something else is there. The error says what to look at. Calls for other keys work.
-var ErrRecord = protocol.ErrRecord
+// ErrRecord is matched by the error of a store that has answered, but cannot read what it keeps
+// under a key, because something else is there. The error names what to look at. Calls for other
+// keys work.
+var ErrRecord = errors.New("lease: the value is not a record")
 
-// Permanent returns err as one that the same call would get again until somebody changes a setting,
-// a permission, or the data; nil for nil. It matches lease.ErrPermanent, and a caller that retries
-// returns it.
-func Permanent(err error) error { return protocol.Permanent(err) }
+// ErrPermanent is matched by an error that the same call returns again until somebody changes a
+// setting, a permission, or the data. Callers do not retry after it. See [Permanent].
+var ErrPermanent = errors.New("lease: permanent error")
+
+// Permanent returns err as an error that matches [ErrPermanent], with the same text; nil for nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return permanentError{err}
+}
+
+type permanentError struct{ error }
+
+func (e permanentError) Is(target error) bool { return target == ErrPermanent }
+func (e permanentError) Unwrap() error        { return e.error }
 
 // Store keeps values under keys. All methods are safe for concurrent use. An error means that the
 // outcome is unknown.
@@ -40,7 +52,7 @@ type Store interface {
 	Subscribe(ctx context.Context, notify func(Notification)) error
 }
 
-// Messenger is a [Store] that carries messages by itself. For another a [Session] sends them as
+// Messenger is a [Store] that carries messages by itself. On any other, messages travel as
 // notifications of a change.
 type Messenger interface {
 	// Publish sends a message, of 1 to 64 KiB, to everybody who receives at the time, the sender
@@ -158,9 +170,9 @@ type Entry struct {
 // Notification says that something happened to a name.
 type Notification struct {
 	Name    string
-	Tick    int64    // or a code below 0, as in protocol.Store
+	Tick    int64    // or a code below 0
 	Waiters []string // of a lock: requests that may be granted now; empty, but not nil, means any
-	Message []byte   `json:",omitempty"` // of [Session.Publish]
+	Message []byte   `json:",omitempty"`
 }
 
 // Status is the kind of a [Result].

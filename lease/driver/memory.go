@@ -51,6 +51,24 @@ func (m *Memory) Forget() {
 	m.items, m.since = nil, time.Time{}
 }
 
+// Snapshot returns a function that restores what is kept now, as a restored backup of a server would.
+func (m *Memory) Snapshot() (restore func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	saved := make(map[string]Item)
+	for key, it := range m.items {
+		saved[key] = Item{Value: it.Value, List: slices.Clone(it.List)}
+	}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.items = make(map[string]*kept)
+		for key, it := range saved {
+			m.items[key] = &kept{Item: it}
+		}
+	}
+}
+
 // Step moves the clock by d against the process's.
 func (m *Memory) Step(d time.Duration) {
 	m.mu.Lock()

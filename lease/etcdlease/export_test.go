@@ -18,7 +18,7 @@ func (s *Store) Step(d time.Duration) {
 }
 
 // Values is what the session of a store keeps its values in.
-func (s *Store) Values() driver.Store { return s.Store.Values() }
+func (s *Store) Values() driver.Store { return s.store.Values() }
 
 // Puts returns what makes puts by way of a lane, which sends them by send.
 func Puts(send func(keys []string)) (put func(ctx context.Context, key string) error, wait func()) {

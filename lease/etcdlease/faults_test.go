@@ -108,7 +108,7 @@ func TestEmptiedServerIsNoticed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	received := make(chan string, 64)
-	go func() { _ = s.Store.Subscribe(ctx, func(m []byte) { received <- string(m) }) }()
+	go func() { _ = s.Subscribe(ctx, func(m []byte) { received <- string(m) }) }()
 	require.Eventually(t, func() bool {
 		require.NoError(t, s.Publish(ctx, []byte("after")))
 		select {

@@ -10,7 +10,6 @@
 package etcdlease
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,14 +18,16 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/solotick/solotick/internal/casstore"
-	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Store is a lease.Store on etcd. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
-	*casstore.Store
+	*store
 	medium *medium
 }
+
+// store has the verbs.
+type store = casstore.Store
 
 // ErrClosed is matched by the error of calls of a store that was closed.
 var ErrClosed = casstore.ErrClosed
@@ -86,10 +87,7 @@ func New(config clientv3.Config, namespace string, opts ...Option) (*Store, erro
 // Close ends what goes on in the background, and the connections. Calls fail with [ErrClosed] from
 // then on.
 func (s *Store) Close() error {
-	err := s.Store.Close()
+	err := s.store.Close()
 	s.medium.close()
 	return err
 }
-
-// Check implements [protocol.Store].
-func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }

@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a lease.Store in memory: a [driver.Session] over a
-// [driver.Memory]. The zero value is ready for use, in the namespace "default"; see [New]
+// Store is a lease.Store in memory. The zero value is ready for use, in the namespace "default"; see [New]
 // for one with a name. It is safe for concurrent use, and its clock is the process's, unless
 // [Store.Step] moves it.
 type Store struct {
-	driver.Session
+	store
 	namespace string // "" is protocol.DefaultNamespace
 }
+
+// store has the verbs.
+type store = engine.Session
 
 // New makes a store whose fleet has a name: it is part of every tick's identity. It matches the
 // pattern of a name. What is in one Store no other Store sees, whatever their namespaces.

@@ -32,9 +32,12 @@ const Held = 2 * time.Second
 
 // Store is a lease.Store in MySQL or MariaDB. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
-	*sqlstore.Store
+	*store
 	db *sql.DB
 }
+
+// store has the verbs.
+type store = sqlstore.Store
 
 type options struct{ timeout time.Duration }
 

@@ -21,14 +21,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/solotick/solotick/internal/casstore"
-	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Store is a lease.Store on a bucket. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
-	*casstore.Store
+	*store
 	medium *medium
 }
+
+// store has the verbs.
+type store = casstore.Store
 
 type options struct {
 	connection *connection
@@ -108,13 +110,10 @@ func New(nc *nats.Conn, namespace string, opts ...Option) (*Store, error) {
 // Close ends what goes on in the background, and the connection if it is the store's own. Calls fail
 // from then on.
 func (s *Store) Close() error {
-	err := s.Store.Close()
+	err := s.store.Close()
 	s.medium.connection.close()
 	return err
 }
-
-// Check implements [protocol.Store].
-func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
 // Facts are what an operator looks at.
 type Facts struct {

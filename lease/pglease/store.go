@@ -27,9 +27,12 @@ import (
 
 // Store is a lease.Store in PostgreSQL. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
-	*sqlstore.Store
+	*store
 	db *sql.DB
 }
+
+// store has the verbs.
+type store = sqlstore.Store
 
 type options struct{ timeout time.Duration }
 

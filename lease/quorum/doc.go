@@ -12,7 +12,7 @@
 //
 // # Layers
 //
-//	driver.Session     the verbs of ticks, locks, control, journal and summaries, as in every store
+//	engine.Session     the verbs of ticks, locks, control, journal and summaries, as in every store
 //	values             a driver.Store: an item for each key, with its value, its leases and its list
 //	registers          a replicated register for each key: CASPaxos
 //	nodes              calls all nodes, waits for a majority of those that count, and knows their clocks

@@ -8,7 +8,7 @@ import (
 )
 
 // Warnings implements [protocol.Store]: it returns what the nodes return, each warning once.
-func (s *Store) Warnings(ctx context.Context) (warnings []protocol.Warning) {
+func (s *store) Warnings(ctx context.Context) (warnings []protocol.Warning) {
 	for _, node := range s.values.nodes.list {
 		n, ok := node.(interface {
 			Warnings(ctx context.Context) []protocol.Warning

@@ -19,7 +19,7 @@ import (
 // SendHeartbeat implements [protocol.Store]. Every node that answers learns that a life is
 // over, not a majority only. A node that does not learn it lists the member until it would have
 // ended.
-func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
+func (s *store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	switch {
 	case !protocol.ValidName(holder):
 		return fmt.Errorf("quorum: holder %q %s", holder, protocol.NameRule)
@@ -38,19 +38,19 @@ func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, l
 }
 
 // Members implements [protocol.Store].
-func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
+func (s *store) Members(ctx context.Context) ([]protocol.Member, error) {
 	return s.listMembers(ctx, "members", quorumnode.Fleet.Members)
 }
 
 // MembersBut implements [protocol.Store].
-func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+func (s *store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
 	known = maps.Clone(known)
 	return s.listMembers(ctx, "members", func(f quorumnode.Fleet, ctx context.Context) ([]protocol.Member, error) {
 		return f.MembersBut(ctx, known)
 	})
 }
 
-func (s *Store) listMembers(ctx context.Context, what string, f func(quorumnode.Fleet, context.Context) ([]protocol.Member, error)) ([]protocol.Member, error) {
+func (s *store) listMembers(ctx context.Context, what string, f func(quorumnode.Fleet, context.Context) ([]protocol.Member, error)) ([]protocol.Member, error) {
 	lists, err := gather(ctx, s.values.nodes, what, func(ctx context.Context, fleet quorumnode.Fleet) ([]protocol.Member, error) { return f(fleet, ctx) }, nil)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Store) listMembers(ctx context.Context, what string, f func(quorumnode.
 
 // FormerMembers implements [protocol.Store]. Who lives on a majority of the nodes is not among them,
 // whatever a node says that has missed that.
-func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+func (s *store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	former, err := s.listMembers(ctx, "former members", quorumnode.Fleet.FormerMembers)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 
 // Heartbeat implements [protocol.Store]: it reads the members before it announces the caller, to see
 // who else uses its name.
-func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (p protocol.Pulse, err error) {
+func (s *store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (p protocol.Pulse, err error) {
 	if err := h.Validate(); err != nil {
 		return p, err
 	}
@@ -119,7 +119,7 @@ func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (p protocol
 }
 
 // PutSet implements [protocol.Store].
-func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
+func (s *store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
 	if err := protocol.CheckSet(set, life); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 
 // KeepSets implements [protocol.Store]. A set counts as kept when a majority of the nodes keeps it:
 // otherwise too few may.
-func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
+func (s *store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
 	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 
 // GetSets implements [protocol.Store]: one node that keeps a set is enough. What does not have its
 // digest counts as not kept.
-func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
+func (s *store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
 	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
 		return nil, err
 	}

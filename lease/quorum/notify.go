@@ -59,7 +59,7 @@ func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)
 }
 
 // Publish implements [protocol.Store]. It returns an error when the store is closed.
-func (s *Store) Publish(ctx context.Context, message []byte) error {
+func (s *store) Publish(ctx context.Context, message []byte) error {
 	if err := protocol.CheckMessage(message); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 }
 
 // Subscribe implements [protocol.Store].
-func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
+func (s *store) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return s.values.listen(ctx, "subscribe", func(message string) {
 		if _, text, ok := strings.Cut(message, " "); ok && isProgress(message) {
 			receive([]byte(text))

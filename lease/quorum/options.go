@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/lease/driver"
 )
 
 type options struct {
@@ -85,12 +85,12 @@ func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 		life: life, end: end, about: make([]about, len(list)), clock: newClock(len(list)),
 	}
 	v := &values{registers: &registers{nodes: all}, longest: o.ttl}
-	session, err := driver.NewSession(v, namespace)
+	session, err := engine.NewSession(v, namespace, engine.Options{Hint: v.hint})
 	if err != nil {
 		end()
 		return nil, err
 	}
-	return &Store{Session: session, values: v}, nil
+	return &Store{&store{session, v}}, nil
 }
 
 // quarantine is for how long a node does not count that has forgotten. The longest lease is kept

@@ -4,22 +4,25 @@ import (
 	"context"
 	"errors"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/lease/driver"
 )
 
 // Store is a lease.Store on a majority of independent nodes. Its members and sets are
 // those of its nodes. It is safe for concurrent use. Close it when it is no longer used.
-type Store struct {
-	*driver.Session
+type Store struct{ *store }
+
+// store has the verbs.
+type store struct {
+	*engine.Session
 	values *values
 }
 
 // Check implements [protocol.Store]. That a minority of nodes fails is no fault.
-func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
+func (s *store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [protocol.Store]: it says what the first node that knows says.
-func (s *Store) Hint(err error) string {
+// hint returns what the first node says that knows what to change.
+func (v *values) hint(err error) string {
 	var few *MajorityError
 	switch {
 	case errors.Is(err, errClosed):
@@ -31,7 +34,7 @@ func (s *Store) Hint(err error) string {
 	case !errors.As(err, &few):
 		return ""
 	}
-	for _, n := range s.values.list {
+	for _, n := range v.list {
 		for _, cause := range few.Causes {
 			if h, ok := n.(interface{ Hint(err error) string }); ok && h.Hint(cause) != "" {
 				return h.Hint(cause)

@@ -31,7 +31,7 @@ func TestCutOffHoldersContextEndsInTime(t *testing.T) {
 	t.Cleanup(renewer.Close)
 	synced(t, other, "job")
 	for _, tick := range []int64{0, 100} {
-		c := protocol.Claim{Name: "job", Tick: tick, Holder: "a", TTL: 1500 * time.Millisecond, Takeovers: 1}
+		c := lease.Claim{Name: "job", Tick: tick, Holder: "a", TTL: 1500 * time.Millisecond, Takeovers: 1}
 		var held *lease.Lease
 		require.Eventually(t, func() bool {
 			var err error
@@ -43,9 +43,9 @@ func TestCutOffHoldersContextEndsInTime(t *testing.T) {
 		ended := make(chan time.Time, 1)
 		context.AfterFunc(held.Context(), func() { ended <- time.Now() })
 		proxy.Blackhole()
-		c.Holder, c.Request = "b", "r"
+		theirs := protocol.Claim{Name: c.Name, Tick: c.Tick, Holder: "b", Request: "r", TTL: c.TTL, Takeovers: c.Takeovers}
 		require.Eventually(t, func() bool {
-			a, err := other.Claim(t.Context(), c)
+			a, err := other.Claim(t.Context(), theirs)
 			require.NoError(t, err)
 			return a.Status == protocol.Granted
 		}, 20*time.Second, time.Millisecond)

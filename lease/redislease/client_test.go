@@ -108,23 +108,25 @@ func TestRequestsOfOneMomentTravelTogether(t *testing.T) {
 
 func TestCallsDoNotWaitForHangingAnswers(t *testing.T) {
 	r := newRig(t, redislease.WithTimeout(20*time.Second))
-	claims := func(n int, what string) *sync.WaitGroup {
-		var all sync.WaitGroup
-		for i := range n {
-			all.Go(func() {
-				_, err := r.store.Claim(t.Context(), claimOf(fmt.Sprint(what, i), 0, "a", "r"))
-				assert.NoError(t, err)
-			})
-		}
-		return &all
+	var all sync.WaitGroup
+	claim := func(name string) {
+		all.Go(func() {
+			_, err := r.store.Claim(t.Context(), claimOf(name, 0, "a", "r"))
+			assert.NoError(t, err)
+		})
 	}
 	r.proxy.Delay(50 * time.Millisecond)
-	claims(64, "opens").Wait() // connections
+	for i := range 64 {
+		claim(fmt.Sprint("opens", i)) // connections
+	}
+	all.Wait()
 	r.proxy.Delay(0)
 	r.proxy.Partition(proxytest.Replies)
 	r.proxy.ResetCounts()
-	all := claims(3, "lock") // the third would wait for the others, if they were answered soon
-	require.Eventually(t, func() bool { return r.proxy.CommandsByName()["EVALSHA"] == 3 }, 20*time.Second, time.Millisecond)
+	for sent := 1; sent <= 3; sent++ { // the third would wait for the others, if they were answered soon
+		claim(fmt.Sprint("lock", sent))
+		require.Eventually(t, func() bool { return r.proxy.CommandsByName()["EVALSHA"] == sent }, 15*time.Second, time.Millisecond)
+	}
 	r.proxy.Heal()
 	all.Wait()
 }

@@ -7,31 +7,25 @@ import (
 )
 
 // Pause implements [protocol.Store].
-func (s *Store) Pause(ctx context.Context, name string, p protocol.Pause) (pause protocol.Pause, err error) {
-	if err := s.confirmedAs(ctx, name, func(ctx context.Context) (err error) {
-		pause, err = s.Session.Pause(ctx, name, p)
-		return err
-	}); err != nil {
-		return protocol.Pause{}, err
+func (s *store) Pause(ctx context.Context, name string, p protocol.Pause) (pause protocol.Pause, err error) {
+	pause, err = s.Session.Pause(ctx, name, p)
+	if err == nil {
+		_ = s.note(ctx, name, protocol.PauseChanged) // claims bring it along, too
 	}
-	_ = s.note(ctx, name, protocol.PauseChanged) // claims bring it along, too
-	return pause, nil
+	return pause, err
 }
 
 // Resume implements [protocol.Store].
-func (s *Store) Resume(ctx context.Context, name string, r protocol.Resume) (pause *protocol.Pause, err error) {
-	if err := s.confirmedAs(ctx, name, func(ctx context.Context) (err error) {
-		pause, err = s.Session.Resume(ctx, name, r)
-		return err
-	}); err != nil {
-		return nil, err
+func (s *store) Resume(ctx context.Context, name string, r protocol.Resume) (pause *protocol.Pause, err error) {
+	pause, err = s.Session.Resume(ctx, name, r)
+	if err == nil {
+		_ = s.note(ctx, name, protocol.PauseChanged)
 	}
-	_ = s.note(ctx, name, protocol.PauseChanged)
-	return pause, nil
+	return pause, err
 }
 
 // Repair implements [protocol.Store].
-func (s *Store) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaired, error) {
+func (s *store) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaired, error) {
 	repaired, err := s.Session.Repair(ctx, q)
 	if err == nil {
 		_ = s.note(ctx, q.Name, protocol.PauseChanged) // the next sync shows it, too
@@ -40,11 +34,8 @@ func (s *Store) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaire
 }
 
 // Trigger implements [protocol.Store].
-func (s *Store) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Triggered, err error) {
-	err = s.confirmedAs(ctx, t.Name, func(ctx context.Context) (err error) {
-		a, err = s.Session.Trigger(ctx, t)
-		return err
-	})
+func (s *store) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Triggered, err error) {
+	a, err = s.Session.Trigger(ctx, t)
 	if err == nil && a.Status == protocol.Opened {
 		err = s.note(ctx, t.Name, a.Tick)
 	}
@@ -54,12 +45,14 @@ func (s *Store) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Tri
 	return a, nil
 }
 
-// Remove implements [protocol.Store].
-func (s *Store) Remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, err error) {
-	if err := s.confirmedAs(ctx, q.Name, func(ctx context.Context) (err error) {
-		a, err = s.Session.Remove(ctx, q)
-		return err
-	}); err != nil {
+// Remove implements [protocol.Store]. A repeated one finds nothing that it could write again to have
+// it confirmed, so replicas are asked whether they have that.
+func (s *store) Remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, err error) {
+	a, err = s.Session.Remove(ctx, q)
+	if err == nil && s.abandonedClaims != nil {
+		err = s.values.confirm(ctx, q.Name)
+	}
+	if err != nil {
 		return protocol.Removed{}, err
 	}
 	if a.Status == protocol.RecordRemoved {

@@ -12,7 +12,7 @@ import (
 
 // Warnings implements [protocol.Store]: whether Redis evicts records, what a restart of it loses,
 // and whether this user may publish and subscribe. It says a thing once of several servers.
-func (s *Store) Warnings(ctx context.Context) []protocol.Warning {
+func (s *store) Warnings(ctx context.Context) []protocol.Warning {
 	warnings := examine(ctx, s.client, false)
 	return warn(warnings, "messages", redisadvice.Messages(s.tryMessages(ctx, s.channel())))
 }
@@ -46,7 +46,7 @@ func warn(warnings []protocol.Warning, check string, f redisadvice.Finding) []pr
 
 // tryMessages subscribes to a channel and publishes there what wakes nobody. The error is the
 // server's refusal.
-func (s *Store) tryMessages(ctx context.Context, channel string) error {
+func (s *store) tryMessages(ctx context.Context, channel string) error {
 	sub := s.client.Subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()
 	if _, err := sub.ReceiveTimeout(ctx, time.Second); isRefusal(err) {

@@ -66,7 +66,7 @@ var (
 )
 
 // guard makes the claim of a lock one that the grace may refuse.
-func (s *Store) guard(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
+func (s *store) guard(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 	if s.grace == 0 {
 		return cmd
 	}

@@ -211,8 +211,8 @@ func (p *lossy) failOver(t *testing.T) {
 func TestWritesThatAFailoverLoses(t *testing.T) {
 	t.Parallel()
 	const ttl = 2 * time.Second
-	claim := func(holder string) protocol.Claim {
-		return protocol.Claim{Name: "lock", Holder: holder, TTL: ttl}
+	claim := func(holder string) lease.Claim {
+		return lease.Claim{Name: "lock", Holder: holder, TTL: ttl}
 	}
 	// prepare returns two replicas of which nothing was granted to any, and the end of the
 	// replication.
@@ -229,7 +229,7 @@ func TestWritesThatAFailoverLoses(t *testing.T) {
 		p.lose()
 		return p, a, b
 	}
-	acquire := func(t *testing.T, k *lease.Renewer, c protocol.Claim) *lease.Lease {
+	acquire := func(t *testing.T, k *lease.Renewer, c lease.Claim) *lease.Lease {
 		t.Helper()
 		var l *lease.Lease
 		require.Eventually(t, func() bool {
@@ -255,7 +255,7 @@ func TestWritesThatAFailoverLoses(t *testing.T) {
 		p, a, b := prepare(t, redislease.WithFailoverGrace(ttl))
 		first, err := a.Acquire(t.Context(), claim("a"))
 		require.NoError(t, err)
-		kept, err := a.Acquire(t.Context(), protocol.Claim{Name: "kept", Holder: "a", TTL: ttl})
+		kept, err := a.Acquire(t.Context(), lease.Claim{Name: "kept", Holder: "a", TTL: ttl})
 		require.NoError(t, err)
 		a.Close() // it is renewed no more, which the promoted server does not know
 		kept = a.Keep(context.Background(), protocol.Claim{Name: "kept", Holder: "a", Request: "r", TTL: ttl},
@@ -268,7 +268,7 @@ func TestWritesThatAFailoverLoses(t *testing.T) {
 		require.True(t, time.Now().After(deadline))
 		require.Greater(t, second.Token(), first.Token())
 		require.True(t, kept.Valid(), "what its holder renewed is written anew")
-		_, err = b.Acquire(t.Context(), protocol.Claim{Name: "kept", Holder: "b", TTL: ttl})
+		_, err = b.Acquire(t.Context(), lease.Claim{Name: "kept", Holder: "b", TTL: ttl})
 		require.ErrorIs(t, err, lease.ErrHeld)
 	})
 	t.Run("with replicas to wait for nobody is granted what may be lost", func(t *testing.T) {

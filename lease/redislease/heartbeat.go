@@ -9,7 +9,7 @@ import (
 
 // Heartbeat implements [protocol.Store]. It is one round trip, and more only where the
 // members are to be read.
-func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
+func (s *store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
 	if err := h.Validate(); err != nil {
 		return protocol.Pulse{}, err
 	}
@@ -24,7 +24,7 @@ func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.P
 	return p, nil
 }
 
-func (s *Store) heartbeat(ctx context.Context, h *protocol.Heartbeat) (p protocol.Pulse, err error) {
+func (s *store) heartbeat(ctx context.Context, h *protocol.Heartbeat) (p protocol.Pulse, err error) {
 	s.router.probe()
 	after := s.notes.after()
 	keys := append(s.memberKeys(), s.fleetKey(""), s.fleetKey(":triggered"))

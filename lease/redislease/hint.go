@@ -12,10 +12,7 @@ import (
 )
 
 // Check implements [protocol.Store].
-func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
-
-// Hint implements [protocol.Store].
-func (s *Store) Hint(err error) string { return Hint(err) }
+func (s *store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
 // Hint is [Hint], for a quorum.
 func (n *Node) Hint(err error) string { return Hint(err) }

@@ -25,12 +25,12 @@ var (
 
 // MembersBut implements [protocol.Store]: with a second round trip where a member's
 // information is not known.
-func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+func (s *store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
 	list, _, err := s.membersBut(ctx, known)
 	return list, err
 }
 
-func (s *Store) membersBut(ctx context.Context, known map[string]string) (list []protocol.Member, version string, err error) {
+func (s *store) membersBut(ctx context.Context, known map[string]string) (list []protocol.Member, version string, err error) {
 	cmd, err := s.router.do(ctx, membersKnownScript.command(ctx, s.memberKeys(), protocol.FormerFor.Milliseconds(), protocol.MaxFormer))
 	var answer string
 	if err == nil {
@@ -60,7 +60,7 @@ func (s *Store) membersBut(ctx context.Context, known map[string]string) (list [
 
 // withInfos fills in what the holders say about themselves. Those that have left meanwhile are no
 // members.
-func (s *Store) withInfos(ctx context.Context, list []protocol.Member, holders []any) ([]protocol.Member, error) {
+func (s *store) withInfos(ctx context.Context, list []protocol.Member, holders []any) ([]protocol.Member, error) {
 	cmd, err := s.router.do(ctx, membersInfoScript.command(ctx, s.memberKeys()[:1], holders...))
 	var r []any
 	if err == nil {

@@ -65,7 +65,7 @@ func (l *load) end() {
 // work takes one lease after the other: a plain lock, or a tick that is settled at its end.
 func (l *load) work(ctx context.Context, renewer *lease.Renewer, holder string) {
 	for ctx.Err() == nil {
-		c := protocol.Claim{Name: l.names[rand.IntN(len(l.names))], Holder: holder, TTL: loadTerm, Takeovers: 1000}
+		c := lease.Claim{Name: l.names[rand.IntN(len(l.names))], Holder: holder, TTL: loadTerm, Takeovers: 1000}
 		if rand.IntN(2) == 0 {
 			c.Tick = time.Now().Truncate(100 * time.Millisecond).UnixMilli() // as others may at the same time
 		} else {
@@ -124,7 +124,7 @@ func keep(t *testing.T, s protocol.Store, count int) *kept {
 	t.Cleanup(renewer.Close)
 	k := &kept{t: t}
 	for i := range count {
-		c := protocol.Claim{Name: fmt.Sprintf("kept%d", i), Tick: 100, Holder: "a", TTL: 30 * time.Second}
+		c := lease.Claim{Name: fmt.Sprintf("kept%d", i), Tick: 100, Holder: "a", TTL: 30 * time.Second}
 		require.Eventually(t, func() bool {
 			l, err := renewer.Acquire(context.Background(), c)
 			k.leases = append(k.leases, l)

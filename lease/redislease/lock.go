@@ -55,7 +55,7 @@ func newLockScripts(wake string) lockScripts {
 	}
 }
 
-func (s *Store) lockScripts() *lockScripts {
+func (s *store) lockScripts() *lockScripts {
 	if s.router.cluster != nil {
 		return &sharded
 	}
@@ -64,18 +64,18 @@ func (s *Store) lockScripts() *lockScripts {
 
 const lockSuffix = ":lock"
 
-func (s *Store) lockKey(name string) string { return s.key(name) + lockSuffix }
+func (s *store) lockKey(name string) string { return s.key(name) + lockSuffix }
 
 // lockID is the field by which a lock knows a hold or a waiter.
 func lockID(holder, request string) string { return holder + " " + request }
 
-func (s *Store) lockClaimCmd(ctx context.Context, c *protocol.LockClaim) *redis.Cmd {
+func (s *store) lockClaimCmd(ctx context.Context, c *protocol.LockClaim) *redis.Cmd {
 	return s.lockScripts().claim.command(ctx, []string{s.lockKey(c.Name)}, lockID(c.Holder, c.Request),
 		c.Permits, c.Limit, c.TTL.Microseconds(), int(c.Order), c.WaiterTTL.Microseconds(), digit(c.Notify), c.Known)
 }
 
 // ClaimLock implements [protocol.Store].
-func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
+func (s *store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
 	if err := c.Validate(); err != nil {
 		return protocol.LockAnswer{}, err
 	}
@@ -86,7 +86,7 @@ func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.L
 	return a, nil
 }
 
-func (s *Store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protocol.LockAnswer, err error) {
+func (s *store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protocol.LockAnswer, err error) {
 	id := claimID{name: c.Name, lock: true, holder: c.Holder, request: c.Request}
 	if s.abandonedClaims != nil {
 		if err := s.abandonedClaims.await(ctx, id); err != nil {
@@ -125,7 +125,7 @@ func (s *Store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protoco
 const locksPerScript = 128
 
 // RenewLocks implements [protocol.Store].
-func (s *Store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
+func (s *store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
 	answers := make([]error, len(grants))
 	var valid []int // indices
 	for i, g := range grants {
@@ -176,7 +176,7 @@ func (s *Store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []e
 
 // renewHalves renews those of the grants that part lists by two scripts: one lock that cannot be
 // read fails the script of all.
-func (s *Store) renewHalves(ctx context.Context, grants []protocol.LockGrant, part []int, answers []error) {
+func (s *store) renewHalves(ctx context.Context, grants []protocol.LockGrant, part []int, answers []error) {
 	for half := range slices.Chunk(part, (len(part)+1)/2) {
 		some := make([]protocol.LockGrant, len(half))
 		for i, n := range half {
@@ -189,7 +189,7 @@ func (s *Store) renewHalves(ctx context.Context, grants []protocol.LockGrant, pa
 }
 
 // ReleaseLock implements [protocol.Store].
-func (s *Store) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
+func (s *store) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
 	if err := g.ValidateRelease(); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (s *Store) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
 }
 
 // lockRenewal renews those of the grants that part lists.
-func (s *Store) lockRenewal(ctx context.Context, grants []protocol.LockGrant, part []int) *redis.Cmd {
+func (s *store) lockRenewal(ctx context.Context, grants []protocol.LockGrant, part []int) *redis.Cmd {
 	keys := make([]string, len(part))
 	args := make([]any, 0, 6*len(part))
 	for i, n := range part {
@@ -223,7 +223,7 @@ func (s *Store) lockRenewal(ctx context.Context, grants []protocol.LockGrant, pa
 	return lockRenewScript.command(ctx, keys, args...)
 }
 
-func (s *Store) lockReleaseCmd(ctx context.Context, g protocol.LockGrant) *redis.Cmd {
+func (s *store) lockReleaseCmd(ctx context.Context, g protocol.LockGrant) *redis.Cmd {
 	return s.lockScripts().release.command(ctx, []string{s.lockKey(g.Name)}, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit, digit(g.Pending))
 }
 
@@ -242,7 +242,7 @@ func digit(b bool) int {
 }
 
 // ForceRelease implements [protocol.Store].
-func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (bool, error) {
+func (s *store) ForceRelease(ctx context.Context, name string, token int64) (bool, error) {
 	if err := checkName(name); err != nil {
 		return false, err
 	}
@@ -258,7 +258,7 @@ func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (boo
 }
 
 // Lock implements [protocol.Store].
-func (s *Store) Lock(ctx context.Context, name string) (protocol.Lock, error) {
+func (s *store) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 	if err := checkName(name); err != nil {
 		return protocol.Lock{}, err
 	}
@@ -274,6 +274,6 @@ func (s *Store) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 	return l, nil
 }
 
-func (s *Store) lockViewCmd(ctx context.Context, key string) *redis.Cmd {
+func (s *store) lockViewCmd(ctx context.Context, key string) *redis.Cmd {
 	return lockViewScript.command(ctx, []string{key}, protocol.MaxQueue)
 }

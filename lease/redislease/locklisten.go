@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-func (s *Store) queueChannel() string { return "solotick:" + s.namespace + ":line" }
+func (s *store) queueChannel() string { return "solotick:" + s.namespace + ":line" }
 
 const notificationSuffix = ":told"
 
 // lockChannel is the channel of a name on Cluster, which is in the slot of the name's keys. The
 // empty name has one as well.
-func (s *Store) lockChannel(name string) string {
+func (s *store) lockChannel(name string) string {
 	if name == "" {
 		return s.fleetKey(notificationSuffix)
 	}
@@ -20,7 +20,7 @@ func (s *Store) lockChannel(name string) string {
 }
 
 // lockChannelName is the name of a channel of lockChannel.
-func (s *Store) lockChannelName(channel string) string {
+func (s *store) lockChannelName(channel string) string {
 	name := strings.TrimSuffix(channel, "}"+notificationSuffix)
 	name, _ = strings.CutPrefix(name, "solotick:{"+s.namespace)
 	return strings.TrimPrefix(name, ":")
@@ -33,7 +33,7 @@ var errMoved = errors.New("another server keeps the channel")
 // interest to this store. They are those claimed with a WaiterTTL, while it lasts and a second
 // longer, and those shown by Lock, for five seconds. It calls wake with the name, and no requests,
 // once it has subscribed to a lock's channel.
-func (s *Store) Listen(ctx context.Context, wake func(name string, requests []string)) error {
+func (s *store) Listen(ctx context.Context, wake func(name string, requests []string)) error {
 	if s.router.cluster != nil {
 		return newSubscribers(s, wake).run(ctx)
 	}

@@ -17,7 +17,7 @@ import (
 // Locks implements [protocol.Store]. On Cluster the servers are asked one after the other, and the
 // cursor names the one to ask next. A lock that moves from one server to another meanwhile may be
 // missed.
-func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
+func (s *store) Locks(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
 	if prefix != "" && !protocol.ValidName(prefix) { // a pattern's special characters are in no name
 		return nil, "", context.Cause(ctx)
 	}
@@ -48,7 +48,7 @@ func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (lo
 
 // scan looks for keys on one server, about count at a time. The cursor is the server's address and
 // its own cursor.
-func (s *Store) scan(ctx context.Context, pattern, cursor string, count int) (keys []string, next string, err error) {
+func (s *store) scan(ctx context.Context, pattern, cursor string, count int) (keys []string, next string, err error) {
 	addr, from, _ := strings.Cut(cursor, " ")
 	if _, err := strconv.ParseUint(cmp.Or(from, "0"), 10, 64); err != nil {
 		return nil, "", fmt.Errorf("cursor %q must be what was returned as next, or empty", cursor)

@@ -12,12 +12,12 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (s *Store) memberKeys() []string {
+func (s *store) memberKeys() []string {
 	return []string{s.fleetKey(":members"), s.fleetKey(":heard"), s.fleetKey(":former"), s.fleetKey(":alive"), s.fleetKey(":changed")}
 }
 
 // SendHeartbeat implements [protocol.Store].
-func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
+func (s *store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	if err := protocol.CheckMember(holder, info); err != nil {
 		return err
 	}
@@ -32,21 +32,21 @@ func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, l
 
 // stay keeps a member alive whose heartbeat was refused because Redis is full: it lives, and says
 // what it said last.
-func (s *Store) stay(ctx context.Context, holder string, life time.Duration, refused error) {
+func (s *store) stay(ctx context.Context, holder string, life time.Duration, refused error) {
 	if strings.HasPrefix(refused.Error(), "OOM ") && life > 0 {
 		_, _ = s.router.do(ctx, stayScript.command(ctx, s.memberKeys(), holder, life.Milliseconds(), protocol.FormerFor.Milliseconds()))
 	}
 }
 
 // Members implements [protocol.Store].
-func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
+func (s *store) Members(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.members(ctx, "members")
 	slices.SortFunc(list, func(a, b protocol.Member) int { return cmp.Compare(a.Holder, b.Holder) })
 	return list, err
 }
 
 // FormerMembers implements [protocol.Store].
-func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+func (s *store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.members(ctx, "former members", 1)
 	slices.SortFunc(list, func(a, b protocol.Member) int {
 		return cmp.Or(b.LastHeartbeat.Compare(a.LastHeartbeat), cmp.Compare(a.Holder, b.Holder))
@@ -54,7 +54,7 @@ func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	return list, err
 }
 
-func (s *Store) members(ctx context.Context, what string, former ...any) ([]protocol.Member, error) {
+func (s *store) members(ctx context.Context, what string, former ...any) ([]protocol.Member, error) {
 	cmd, err := s.router.do(ctx, membersScript.command(ctx, s.memberKeys(),
 		append([]any{protocol.FormerFor.Milliseconds(), protocol.MaxFormer}, former...)...))
 	var r []any

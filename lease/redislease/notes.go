@@ -76,7 +76,7 @@ func (n *notes) age() time.Duration {
 }
 
 // ask has notes read in time, where nobody asks for the time.
-func (s *Store) ask(ctx context.Context) {
+func (s *store) ask(ctx context.Context) {
 	t := time.NewTimer(askEvery / 10) // soon: Watch may be called again and again
 	defer t.Stop()
 	for {

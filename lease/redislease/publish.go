@@ -7,10 +7,10 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (s *Store) progressChannel() string { return "solotick:" + s.namespace + ":progress" }
+func (s *store) progressChannel() string { return "solotick:" + s.namespace + ":progress" }
 
 // Publish implements [protocol.Store].
-func (s *Store) Publish(ctx context.Context, message []byte) error {
+func (s *store) Publish(ctx context.Context, message []byte) error {
 	if err := protocol.CheckMessage(message); err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 }
 
 // Subscribe implements [protocol.Store].
-func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
+func (s *store) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return s.subscribe(ctx, s.progressChannel(), "subscribe", func(message string) {
 		if message != "" {
 			receive([]byte(message))

@@ -23,7 +23,7 @@ func answered(cmd *redis.Cmd) bool {
 }
 
 // ReachedSince implements [protocol.Store]. A store that is no Cluster answers as a whole.
-func (s *Store) ReachedSince(name string, gap time.Duration) (since, until steady.Instant, ok bool) {
+func (s *store) ReachedSince(name string, gap time.Duration) (since, until steady.Instant, ok bool) {
 	if s.router.cluster == nil {
 		return 0, 0, true
 	}

@@ -23,9 +23,9 @@ var (
 )
 
 // setKey is of a string, which expires.
-func (s *Store) setKey(digest string) string { return s.fleetKey(":set:" + digest) }
+func (s *store) setKey(digest string) string { return s.fleetKey(":set:" + digest) }
 
-func (s *Store) setKeys(digests []string) []string {
+func (s *store) setKeys(digests []string) []string {
 	keys := make([]string, len(digests))
 	for i, d := range digests {
 		keys[i] = s.setKey(d)
@@ -34,7 +34,7 @@ func (s *Store) setKeys(digests []string) []string {
 }
 
 // PutSet implements [protocol.Store].
-func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
+func (s *store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
 	if err := protocol.CheckSet(set, life); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 }
 
 // KeepSets implements [protocol.Store].
-func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
+func (s *store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
 	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 }
 
 // GetSets implements [protocol.Store].
-func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
+func (s *store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
 	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
 		return nil, err
 	}

@@ -8,14 +8,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/lease/driver"
 )
 
 // Store is a lease.Store on Redis. It is safe for concurrent use. Close it when it is no longer
 // used.
-type Store struct {
-	*driver.Session // of ticks, and of plain locks; other locks have scripts of their own
+type Store struct{ *store }
+
+// store has the verbs.
+type store struct {
+	*engine.Session // of ticks, and of plain locks; other locks have scripts of their own
 
 	namespace       string
 	end             context.CancelFunc
@@ -91,7 +94,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 	for _, h := range o.hooks {
 		addHook(own, h)
 	}
-	s := &Store{
+	s := &store{
 		namespace: namespace,
 		end:       end,
 		client:    own,
@@ -106,7 +109,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 		scripts.scripts[growingOp] = gracedScript
 	}
 	s.router = newRouter(own, o.timeout, o.replicas > 0, scripts)
-	if s.Session, err = driver.NewSession(s.values, namespace); err != nil {
+	if s.Session, err = engine.NewSession(s.values, namespace, engine.Options{Hint: Hint}); err != nil {
 		end()
 		return nil, err
 	}
@@ -117,11 +120,11 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 		addHook(own, waiter{replicas: o.replicas, most: o.timeout})
 		s.abandonedClaims = newAbandonedClaims()
 	}
-	return s, nil
+	return &Store{s}, nil
 }
 
 // Namespace implements [protocol.Store].
-func (s *Store) Namespace() string { return s.namespace }
+func (s *store) Namespace() string { return s.namespace }
 
 // Close closes the store's connections. Calls that are under way fail.
 func (s *Store) Close() error {
@@ -133,12 +136,12 @@ func (s *Store) Close() error {
 }
 
 // Names have no colon, so that the scripts can separate the namespace of a key from its name.
-func (s *Store) key(name string) string      { return "solotick:{" + s.namespace + ":" + name + "}" }
-func (s *Store) fleetKey(what string) string { return "solotick:{" + s.namespace + "}" + what }
-func (s *Store) channel() string             { return "solotick:" + s.namespace + ":wake" }
+func (s *store) key(name string) string      { return "solotick:{" + s.namespace + ":" + name + "}" }
+func (s *store) fleetKey(what string) string { return "solotick:{" + s.namespace + "}" + what }
+func (s *store) channel() string             { return "solotick:" + s.namespace + ":wake" }
 
 // Claim implements [protocol.Store].
-func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
+func (s *store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
 	if err := c.Validate(); err != nil {
 		return protocol.Answer{}, err
 	}
@@ -151,7 +154,7 @@ func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 	if s.abandonedClaims != nil {
 		a, err = s.confirmed(ctx, &c, a, err)
 	}
-	if refused, ok := errors.AsType[*driver.RefusedError](err); ok {
+	if refused, ok := errors.AsType[*engine.RefusedError](err); ok {
 		err = fmt.Errorf("claim %q: %w", c.Name, &failoverError{Remaining: refused.Remaining})
 	}
 	return a, err
@@ -159,7 +162,7 @@ func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 
 // confirmed returns the answer to a claim where replicas have to confirm it: a grant that they do
 // not confirm is released.
-func (s *Store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Answer, err error) (protocol.Answer, error) {
+func (s *store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Answer, err error) (protocol.Answer, error) {
 	g := protocol.Grant{
 		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
 		Token: a.Token, Attempt: max(a.Attempt, 1), Takeovers: c.Takeovers, TTL: c.TTL,
@@ -178,14 +181,4 @@ func (s *Store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Ans
 		return protocol.Answer{}, err
 	}
 	return a, nil
-}
-
-// Settle implements [protocol.Store].
-func (s *Store) Settle(ctx context.Context, g protocol.Grant, outcome protocol.Outcome) error {
-	return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Settle(ctx, g, outcome) })
-}
-
-// Release implements [protocol.Store].
-func (s *Store) Release(ctx context.Context, g protocol.Grant) error {
-	return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Release(ctx, g) })
 }

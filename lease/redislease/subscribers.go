@@ -45,7 +45,7 @@ const (
 // of the names that this process waits for or watches. All but the reading and writing of each
 // subscriber happens on one goroutine, that of run.
 type subscribers struct {
-	store    *Store
+	store    *store
 	wake     func(name string, requests []string)
 	events   chan event
 	channels map[string]*channel // by name
@@ -58,7 +58,7 @@ type subscribers struct {
 	working  sync.WaitGroup
 }
 
-func newSubscribers(s *Store, wake func(name string, requests []string)) *subscribers {
+func newSubscribers(s *store, wake func(name string, requests []string)) *subscribers {
 	return &subscribers{
 		store: s, wake: wake, events: make(chan event, 128),
 		channels: make(map[string]*channel), at: make(map[*redis.Client]*subscriber), away: make(map[*channel]struct{}),

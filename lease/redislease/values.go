@@ -38,12 +38,12 @@ func (e *formatError) Is(target error) bool { return target == protocol.ErrPerma
 
 // values is a [driver.Store] on Redis.
 type values struct {
-	store   *Store
+	store   *store
 	prefix  [tags]string // of the keys of each tag
 	checked atomic.Bool  // the format is the one of this release
 }
 
-func newValues(s *Store) *values {
+func newValues(s *store) *values {
 	v := &values{store: s}
 	for tag := range v.prefix {
 		v.prefix[tag] = prefixOf(s.namespace, tag)
@@ -155,7 +155,6 @@ func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 		if results[i].Err = err; err == nil {
 			results[i] = calls[n].result
 		}
-		v.noteMade(ctx, &ops[i], &results[i])
 	}
 	return results
 }
@@ -169,22 +168,7 @@ func (v *values) doOne(ctx context.Context, op *driver.Op, results []driver.Resu
 		return
 	}
 	results[0] = call.result
-	v.noteMade(ctx, op, &results[0])
 }
-
-// noteMade notes that a change is made where the caller wants to know: see [Store.confirmedAs].
-func (v *values) noteMade(ctx context.Context, op *driver.Op, res *driver.Result) {
-	if v.store.abandonedClaims == nil || op.Change == nil || res.Status != driver.Done {
-		return
-	}
-	if made, ok := ctx.Value(changeMade{}).(*atomic.Bool); ok {
-		made.Store(true)
-	}
-}
-
-// changeMade is the key of an [atomic.Bool] in a context, which is set when a change is made under
-// it.
-type changeMade struct{}
 
 // confirm fails when too few replicas have the value of a key as it is.
 func (v *values) confirm(ctx context.Context, key string) error {

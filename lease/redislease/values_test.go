@@ -35,7 +35,9 @@ func onMedium(t *testing.T, test func(m *medium)) {
 		"one server": redis.NewClient(&redis.Options{Addr: srv.Addr()}),
 		"cluster":    redis.NewClusterClient(cluster.options()),
 	} {
-		t.Run(name, func(t *testing.T) { test(&medium{T: t, Store: redislease.Medium(openFor(t, client))}) })
+		t.Run(name, func(t *testing.T) {
+			test(&medium{T: t, Store: redislease.Medium(openFor(t, client, redislease.WithTimeout(10*time.Second)))})
+		})
 	}
 }
 

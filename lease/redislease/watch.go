@@ -29,7 +29,7 @@ const (
 
 // Watch implements [protocol.Store]. It notifies of triggers, pauses and resumptions within two
 // seconds even if Redis does not deliver messages.
-func (s *Store) Watch(ctx context.Context, wake func(name string, tick int64)) error {
+func (s *store) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer s.notes.listen(wake)()
@@ -56,7 +56,7 @@ func (s *Store) Watch(ctx context.Context, wake func(name string, tick int64)) e
 
 // subscribe calls notify with each message on a channel, and with the empty message once it
 // listens.
-func (s *Store) subscribe(ctx context.Context, channel, verb string, notify func(message string)) error {
+func (s *store) subscribe(ctx context.Context, channel, verb string, notify func(message string)) error {
 	sub := s.client.Subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() }) // a read in progress does not see ctx
@@ -96,7 +96,7 @@ func receive(ctx context.Context, sub *redis.PubSub, timeout time.Duration) (any
 
 // note takes down that a tick was triggered, or that a name was paused or resumed, for those that
 // ask.
-func (s *Store) note(ctx context.Context, name string, tick int64) error {
+func (s *store) note(ctx context.Context, name string, tick int64) error {
 	_, err := s.router.do(ctx, noteScript.command(ctx, []string{s.fleetKey(":triggered")},
 		name+" "+strconv.FormatInt(tick, 10), keptFor.Microseconds()))
 	return err

@@ -47,7 +47,7 @@ func sqlOn(t *testing.T, path string, statements ...string) {
 
 func TestStoppedWriterHoldsUpNobodyPastItsDeadline(t *testing.T) {
 	t.Parallel()
-	s := open(t, "", sqlitelease.WithTimeout(300*time.Millisecond))
+	s := open(t, "", sqlitelease.WithTimeout(time.Second))
 	changed(t, s, "other", driver.Version{}, "before")
 	p := start(t, "hold", s.Path())
 	require.Equal(t, "within", p.says(t))

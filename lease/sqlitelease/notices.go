@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
 
@@ -59,18 +58,13 @@ func (f *file) publish() {
 	}
 }
 
-// ClaimLock implements [protocol.Store]. While a claim waits, subscribers look more often: what it
-// waits for is seen late by a tenth of the time that it has waited, or by soonest.
-func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
-	a, err := s.Session.ClaimLock(ctx, c)
-	if a.Status == protocol.Queued {
-		f := s.values.file
-		f.mu.Lock()
-		f.queued = time.Now()
-		f.mu.Unlock()
-		f.publish()
-	}
-	return a, err
+// waiting notes that a claim of a lock waits. Subscribers look more often meanwhile: they see what it
+// waits for late by a tenth of the time that it has waited, or by soonest.
+func (f *file) waiting() {
+	f.mu.Lock()
+	f.queued = time.Now()
+	f.mu.Unlock()
+	f.publish()
 }
 
 // pause is how long a subscriber does not look that nobody wakes.

@@ -21,15 +21,17 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/internal/engine"
 )
 
 // Store is a lease.Store on a SQLite file. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
-	*driver.Session
+	*store
 	values *values
 }
+
+// store has the verbs.
+type store = engine.Session
 
 type options struct {
 	timeout   time.Duration
@@ -71,7 +73,10 @@ func New(path, namespace string, opts ...Option) (*Store, error) {
 		path: path, timeout: o.timeout, create: !o.mustExist, free: freeSpace, watchers: map[chan struct{}]bool{},
 	}
 	v := &values{namespace, f, &lane{file: f, begin: beginRead}, &lane{file: f, begin: beginWrite}}
-	s, sessionErr := driver.NewSession(v, namespace)
+	s, sessionErr := engine.NewSession(v, namespace, engine.Options{
+		Hint:    func(err error) string { hint, _ := advice(err); return hint },
+		Waiting: f.waiting,
+	})
 	if sessionErr != nil {
 		sessionErr = fmt.Errorf("sqlitelease: %w", sessionErr)
 	}
@@ -100,15 +105,6 @@ func (s *Store) Exists(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return len(keys) > 0, err
-}
-
-// Check implements [protocol.Store].
-func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
-
-// Hint implements [protocol.Store].
-func (s *Store) Hint(err error) string {
-	hint, _ := advice(err)
-	return hint
 }
 
 // Facts are what an operator looks at.

@@ -26,9 +26,12 @@ import (
 
 // Store is a lease.Store on ZooKeeper. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
-	*casstore.Store
+	*store
 	medium *medium
 }
+
+// store has the verbs.
+type store = casstore.Store
 
 type options struct {
 	timeout, session time.Duration
@@ -86,7 +89,7 @@ func Open(url, namespace string, opts ...Option) (*Store, error) {
 
 // Close ends the session. Calls fail with [ErrClosed] from then on.
 func (s *Store) Close() error {
-	err := s.Store.Close()
+	err := s.store.Close()
 	s.medium.link.close()
 	return err
 }

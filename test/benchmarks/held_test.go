@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/benchtest"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
@@ -43,7 +42,7 @@ func BenchmarkHeld(b *testing.B) {
 		hold(b, func(count *wire) held {
 			renewer := lease.NewRenewer(open(b, count))
 			return held{func(ctx context.Context, name string) (func() bool, error) {
-				l, err := renewer.Acquire(ctx, protocol.Claim{Name: name, Holder: "bench", TTL: term})
+				l, err := renewer.Acquire(ctx, lease.Claim{Name: name, Holder: "bench", TTL: term})
 				if err != nil {
 					return nil, err
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/driver"
@@ -82,13 +83,13 @@ type triggered struct {
 	*testing.T
 	*rand.Rand
 	memory *driver.Memory
-	store  *driver.Session // of those whose network is good
+	store  *engine.Session // of those whose network is good
 	runs   map[string]int  // of the trigger with a payload
 	count  int             // of triggers by others
 }
 
-func (w *triggered) session(store driver.Store) *driver.Session {
-	s, err := driver.NewSession(store, "default")
+func (w *triggered) session(store driver.Store) *engine.Session {
+	s, err := engine.NewSession(store, "default", engine.Options{})
 	require.NoError(w, err)
 	return s
 }
@@ -149,7 +150,7 @@ func TestNoHistoryOfTakingsTakesOneTwice(t *testing.T) {
 		const most, per, units = 100_000, 365 * 24 * time.Hour, 7 // nothing comes back meanwhile
 		memory := new(driver.Memory)
 		process := func(store driver.Store) *limit.Limiter {
-			s, err := driver.NewSession(store, "default")
+			s, err := engine.NewSession(store, "default", engine.Options{})
 			require.NoError(t, err)
 			return limit.New(s).Window("calls", most, per)
 		}

@@ -124,7 +124,7 @@ func hold(b *testing.B, k kit, s *server) map[string]float64 {
 		var some sync.WaitGroup
 		for i := start; i < min(leases, start+64); i++ {
 			some.Go(func() {
-				all[i], _ = renewer.Acquire(b.Context(), protocol.Claim{Name: fmt.Sprint("lease", i), Holder: "a", TTL: longest})
+				all[i], _ = renewer.Acquire(b.Context(), lease.Claim{Name: fmt.Sprint("lease", i), Holder: "a", TTL: longest})
 			})
 		}
 		some.Wait()

@@ -19,7 +19,6 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
@@ -41,7 +40,7 @@ func newWorkerSite(t *testing.T) *workerSite {
 	tick := now.Add(-time.Minute).Truncate(time.Second).UnixMilli()
 	_, err = s.store.Sync(t.Context(), []protocol.Sync{{Name: "report", Watermark: tick - 1000, Schedule: "Europe/Berlin 0 2 * * *"}})
 	require.NoError(t, err)
-	a, err := s.store.Claim(t.Context(), lease.Claim{Name: "report", Tick: tick, Holder: "worker-1", Request: "r", TTL: time.Minute})
+	a, err := s.store.Claim(t.Context(), protocol.Claim{Name: "report", Tick: tick, Holder: "worker-1", Request: "r", TTL: time.Minute})
 	require.NoError(t, err)
 	grant := protocol.Grant{Name: "report", Tick: tick, Holder: "worker-1", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Minute, Note: "the disk is full"}
 	require.NoError(t, s.store.Settle(t.Context(), grant, "failed"))

@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"cmp"
@@ -14,44 +14,52 @@ import (
 	"github.com/solotick/solotick/internal/keyqueue"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/steady"
+	"github.com/solotick/solotick/lease/driver"
 )
 
-// Session is a lease.Store over a [Store]. It is safe
-// for concurrent use.
+// Session is a lease.Store over a [driver.Store]. It is safe for concurrent use.
 //
-// The zero value is over a [Memory] of its own, in the namespace "default".
+// The zero value is over a [driver.Memory] of its own, in the namespace "default".
 type Session struct {
 	namespace string
-	store     Store // nil of the zero value: see medium
+	store     driver.Store // nil of the zero value: see medium
+	options   Options
 
-	memory  Memory
+	memory  driver.Memory
 	clock   clock
 	guess   guesses
 	decoded decodings
 	queue   keyqueue.Queue // of the changes of a key
-	takings takings
+	takings together[protocol.Take, protocol.Taken]
+	acts    together[act, struct{}]
 	members members
 	origin  atomic.Pointer[string] // begins the ids of changes
 	count   atomic.Uint64
 	took    atomic.Int64 // the last round trip, in ns
 
 	publishing sync.Mutex
-	published  Version // of the value that carries messages
+	published  driver.Version // of the value that carries messages
+}
+
+// Options are what a session may be told of its store.
+type Options struct {
+	Hint    func(err error) string // what to change when a call fails with err; "" when it cannot say
+	Waiting func()                 // is called when a claim of a lock has joined a queue, so that the store looks for notifications more often
 }
 
 // NewSession makes a session over a store, in which the namespace is the caller's. The namespace
 // matches the pattern of a name.
-func NewSession(store Store, namespace string) (*Session, error) {
+func NewSession(store driver.Store, namespace string, options Options) (*Session, error) {
 	if !protocol.ValidName(namespace) {
 		return nil, fmt.Errorf("namespace %q %s", namespace, protocol.NameRule)
 	}
-	return &Session{namespace: namespace, store: store}, nil
+	return &Session{namespace: namespace, store: store, options: options}, nil
 }
 
 // Namespace implements [protocol.Store].
 func (s *Session) Namespace() string { return cmp.Or(s.namespace, protocol.DefaultNamespace) }
 
-func (s *Session) medium() Store {
+func (s *Session) medium() driver.Store {
 	if s.store == nil {
 		return &s.memory
 	}
@@ -66,15 +74,19 @@ func (s *Session) ReachedSince(string, time.Duration) (since, until steady.Insta
 // Check implements [protocol.Store].
 func (s *Session) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [protocol.Store]: it has none. A store that knows its errors has a Check and a Hint
-// of its own.
-func (s *Session) Hint(error) string { return "" }
+// Hint implements [protocol.Store].
+func (s *Session) Hint(err error) string {
+	if s.options.Hint == nil {
+		return ""
+	}
+	return s.options.Hint(err)
+}
 
 // Warnings implements [protocol.Store].
 func (s *Session) Warnings(context.Context) []protocol.Warning { return nil }
 
 // Memory returns the store of a zero Session.
-func (s *Session) Memory() *Memory { return &s.memory }
+func (s *Session) Memory() *driver.Memory { return &s.memory }
 
 // nextID makes the id of a change.
 func (s *Session) nextID() string {
@@ -139,13 +151,13 @@ type guesses struct {
 
 // guess is a value, in few bytes: there is one for each job. It is never changed, only replaced.
 type guess struct {
-	version Version
+	version driver.Version
 	data    []byte
-	leases  *[]Lease // nil for none
+	leases  *[]driver.Lease // nil for none
 }
 
-func (g *guess) value() Value {
-	v := Value{Version: g.version, Data: g.data}
+func (g *guess) value() driver.Value {
+	v := driver.Value{Version: g.version, Data: g.data}
 	if g.leases != nil {
 		v.Leases = *g.leases
 	}
@@ -155,17 +167,17 @@ func (g *guess) value() Value {
 // mostGuesses bounds them. One that is missing costs a round trip.
 const mostGuesses = 1 << 14
 
-func (g *guesses) get(key string) (Value, bool) {
+func (g *guesses) get(key string) (driver.Value, bool) {
 	g.mu.Lock()
 	known := g.values[key]
 	g.mu.Unlock()
 	if known == nil {
-		return Value{}, false
+		return driver.Value{}, false
 	}
 	return known.value(), true
 }
 
-func (g *guesses) set(key string, v Value) {
+func (g *guesses) set(key string, v driver.Value) {
 	next := &guess{version: v.Version, data: v.Data}
 	if len(v.Leases) > 0 {
 		next.leases = &v.Leases

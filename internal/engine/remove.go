@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // Remove implements [protocol.Store].
@@ -17,7 +18,7 @@ func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Rem
 	var answer error
 	err = s.one(ctx, "remove", q.Name, func(r *record.Record, w *work) {
 		w.essential = true
-		w.rule = func(at *record.Moment) []Notification {
+		w.rule = func(at *record.Moment) []driver.Notification {
 			a, answer = r.Remove(q, at)
 			w.removes = a.Status == protocol.RecordRemoved
 			return about(w.removes, q.Name, protocol.PauseChanged)
@@ -34,6 +35,6 @@ func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Rem
 
 // removeJournal removes a list that has no value beside it.
 func (s *Session) removeJournal(ctx context.Context, name string) error {
-	op := Op{Key: journalPrefix + name, Change: &Change{ID: s.nextID(), Essential: true}}
-	return failed("remove the journal of", name, s.medium().Do(ctx, []Op{op})[0].Err)
+	op := driver.Op{Key: journalPrefix + name, Change: &driver.Change{ID: s.nextID(), Essential: true}}
+	return failed("remove the journal of", name, s.medium().Do(ctx, []driver.Op{op})[0].Err)
 }

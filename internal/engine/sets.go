@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // setPrefix and a digest are the key of a set, which has a lease for as long as it is kept.
@@ -24,27 +25,27 @@ func (s *Session) PutSet(ctx context.Context, set []byte, life time.Duration) er
 	key := setPrefix + protocol.SetDigest(set)
 	for try := 0; ; try++ {
 		s.pause(ctx, try)
-		results, err := s.doAll(ctx, Op{Key: key})
+		results, err := s.doAll(ctx, driver.Op{Key: key})
 		if err == nil {
 			v := results[0].Value
-			op := Op{Key: key, Change: &Change{
-				From: v.Version, ID: s.nextID(), Data: bytes.Clone(set), Leases: []NewLease{{Holder: setHolder, TTL: life}}, Drop: tokensOf(v), Keep: max(life, leastKept),
+			op := driver.Op{Key: key, Change: &driver.Change{
+				From: v.Version, ID: s.nextID(), Data: bytes.Clone(set), Leases: []driver.NewLease{{Holder: setHolder, TTL: life}}, Drop: tokensOf(v), Keep: max(life, leastKept),
 			}}
 			if bytes.Equal(v.Data, set) && len(v.Leases) > 0 { // others have put it
-				op = Op{Key: key, Renew: &Renewal{Token: v.Leases[0].Token, Holder: setHolder, TTL: life}}
+				op = driver.Op{Key: key, Renew: &driver.Renewal{Token: v.Leases[0].Token, Holder: setHolder, TTL: life}}
 			}
 			results, err = s.doAll(ctx, op)
 		}
 		if err != nil {
 			return fmt.Errorf("put a set: %w", err)
 		}
-		if results[0].Status == Done {
+		if results[0].Status == driver.Done {
 			return nil
 		}
 	}
 }
 
-func tokensOf(v Value) (tokens []int64) {
+func tokensOf(v driver.Value) (tokens []int64) {
 	for _, l := range v.Leases {
 		tokens = append(tokens, l.Token)
 	}
@@ -61,11 +62,11 @@ func (s *Session) KeepSets(ctx context.Context, digests []string, life time.Dura
 		return nil, fmt.Errorf("keep sets: %w", err)
 	}
 	kept := make([]bool, len(digests))
-	var ops []Op
+	var ops []driver.Op
 	var places []int
 	for i, v := range values {
 		if len(v.Leases) > 0 {
-			ops = append(ops, Op{Key: setPrefix + digests[i], Renew: &Renewal{Token: v.Leases[0].Token, Holder: setHolder, TTL: life}})
+			ops = append(ops, driver.Op{Key: setPrefix + digests[i], Renew: &driver.Renewal{Token: v.Leases[0].Token, Holder: setHolder, TTL: life}})
 			places = append(places, i)
 		}
 	}
@@ -74,7 +75,7 @@ func (s *Session) KeepSets(ctx context.Context, digests []string, life time.Dura
 		return nil, fmt.Errorf("keep sets: %w", err)
 	}
 	for i, res := range results {
-		kept[places[i]] = res.Status == Done
+		kept[places[i]] = res.Status == driver.Done
 	}
 	return kept, nil
 }
@@ -99,13 +100,13 @@ func (s *Session) GetSets(ctx context.Context, digests []string) ([][]byte, erro
 
 // readSets returns the values of sets, or so many of their first bytes; the zero Value of those
 // whose life has ended.
-func (s *Session) readSets(ctx context.Context, digests []string, first int) ([]Value, error) {
-	ops := make([]Op, len(digests))
+func (s *Session) readSets(ctx context.Context, digests []string, first int) ([]driver.Value, error) {
+	ops := make([]driver.Op, len(digests))
 	for i, d := range digests {
-		ops[i] = Op{Key: setPrefix + d, First: first}
+		ops[i] = driver.Op{Key: setPrefix + d, First: first}
 	}
 	results, err := s.doAll(ctx, ops...)
-	values := make([]Value, len(results))
+	values := make([]driver.Value, len(results))
 	for i, res := range results {
 		if l := res.Value.Leases; len(l) > 0 && l[0].Ends.After(res.Now) {
 			values[i] = res.Value

@@ -1,4 +1,4 @@
-package driver_test
+package engine_test
 
 import (
 	"context"
@@ -9,14 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
 
 // replica is a session over a store that others use as well.
-func replica(t *testing.T, m *driver.Memory) *driver.Session {
+func replica(t *testing.T, m *driver.Memory) *engine.Session {
 	t.Helper()
-	s, err := driver.NewSession(m, "fleet")
+	s, err := engine.NewSession(m, "fleet", engine.Options{})
 	require.NoError(t, err)
 	return s
 }
@@ -26,7 +27,7 @@ func claim(tick int64, holder string) protocol.Claim {
 }
 
 // running has a replica run tick 100.
-func running(t *testing.T) (m *driver.Memory, s *driver.Session, g protocol.Grant) {
+func running(t *testing.T) (m *driver.Memory, s *engine.Session, g protocol.Grant) {
 	t.Helper()
 	m = new(driver.Memory)
 	s = replica(t, m)
@@ -39,7 +40,7 @@ func running(t *testing.T) (m *driver.Memory, s *driver.Session, g protocol.Gran
 }
 
 // settledSince has a replica settle tick 100 after a snapshot was taken in which it runs.
-func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g protocol.Grant, goBack func()) {
+func settledSince(t *testing.T) (m *driver.Memory, s *engine.Session, g protocol.Grant, goBack func()) {
 	t.Helper()
 	m, s, g = running(t)
 	goBack = m.Snapshot()
@@ -47,7 +48,7 @@ func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g protocol
 	return m, s, g, goBack
 }
 
-func requireSettledOnce(t *testing.T, s *driver.Session, g protocol.Grant) {
+func requireSettledOnce(t *testing.T, s *engine.Session, g protocol.Grant) {
 	t.Helper()
 	r, err := s.Inspect(t.Context(), "job")
 	require.NoError(t, err)
@@ -58,7 +59,7 @@ func requireSettledOnce(t *testing.T, s *driver.Session, g protocol.Grant) {
 }
 
 // requireUnknown has a replica find out that the store went back.
-func requireUnknown(t *testing.T, s *driver.Session, c protocol.Claim) {
+func requireUnknown(t *testing.T, s *engine.Session, c protocol.Claim) {
 	t.Helper()
 	a, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
@@ -190,15 +191,15 @@ func TestTokensRiseInEmptyStoreWithClockBehind(t *testing.T) {
 // TestSettledTickIsNotRunAgainWhenOthersKnewLess: they write back what they have seen of it, which
 // is a later version than the one in which it was settled.
 func TestSettledTickIsNotRunAgainWhenOthersKnewLess(t *testing.T) {
-	for before, open := range map[string]func(t *testing.T, s *driver.Session) protocol.Claim{
-		"it was triggered": func(t *testing.T, s *driver.Session) protocol.Claim {
+	for before, open := range map[string]func(t *testing.T, s *engine.Session) protocol.Claim{
+		"it was triggered": func(t *testing.T, s *engine.Session) protocol.Claim {
 			x, err := s.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "t"})
 			require.NoError(t, err)
 			c := claim(x.Tick, "b")
 			c.OnlyOpen = true
 			return c
 		},
-		"it was to be taken over": func(t *testing.T, s *driver.Session) protocol.Claim {
+		"it was to be taken over": func(t *testing.T, s *engine.Session) protocol.Claim {
 			c := claim(100, "dead")
 			c.TTL = time.Millisecond
 			a, err := s.Claim(t.Context(), c)
@@ -211,7 +212,7 @@ func TestSettledTickIsNotRunAgainWhenOthersKnewLess(t *testing.T) {
 		t.Run(before, func(t *testing.T) {
 			m := new(driver.Memory)
 			a, b := replica(t, m), replica(t, m)
-			see := func(s *driver.Session) {
+			see := func(s *engine.Session) {
 				t.Helper()
 				_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
 				require.NoError(t, err)
@@ -256,7 +257,7 @@ func TestSettledTickIsSettledAgainAfterConflicts(t *testing.T) {
 	m, _, g := running(t)
 	goBack := m.Snapshot()
 	c := &contended{Store: m}
-	s, err := driver.NewSession(c, "fleet")
+	s, err := engine.NewSession(c, "fleet", engine.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 	goBack()
@@ -291,7 +292,7 @@ func TestSettledTickIsSettledAgainAfterFailures(t *testing.T) {
 	m, _, g := running(t)
 	goBack := m.Snapshot()
 	f := &failing{Store: m}
-	s, err := driver.NewSession(f, "fleet")
+	s, err := engine.NewSession(f, "fleet", engine.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 	goBack()

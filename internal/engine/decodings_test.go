@@ -1,4 +1,4 @@
-package driver_test
+package engine_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
 	"github.com/solotick/solotick/lease/driver"
@@ -16,7 +17,7 @@ import (
 
 // requireDecodedAfresh requires each record that s keeps decoded to be what its value is decoded
 // to.
-func requireDecodedAfresh(t *testing.T, s *driver.Session) (kept int) {
+func requireDecodedAfresh(t *testing.T, s *engine.Session) (kept int) {
 	t.Helper()
 	noLease := func(int64) time.Time { return time.Time{} }
 	for _, d := range s.Decodings() {
@@ -37,7 +38,7 @@ func TestKeptDecodingsEqualFreshOnes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			m := new(driver.Memory)
-			replicas := []*driver.Session{replica(t, m), replica(t, m)}
+			replicas := []*engine.Session{replica(t, m), replica(t, m)}
 			restore := m.Snapshot()
 			var grants []protocol.Grant
 			kept := 0
@@ -63,7 +64,7 @@ func TestKeptDecodingsEqualFreshOnes(t *testing.T) {
 }
 
 // change has s change a job in a random way. It returns the grants that it knows of now.
-func change(t *testing.T, s *driver.Session, random *rand.Rand, grants []protocol.Grant) []protocol.Grant {
+func change(t *testing.T, s *engine.Session, random *rand.Rand, grants []protocol.Grant) []protocol.Grant {
 	t.Helper()
 	ctx, name := t.Context(), fmt.Sprint("job", random.IntN(2))
 	g := protocol.Grant{Name: name, Tick: 7, Holder: "a", Request: "r", Token: 1, Attempt: 1, TTL: time.Second}

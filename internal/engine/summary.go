@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // Names implements [protocol.Store].
@@ -47,9 +48,9 @@ func (s *Session) Summarize(ctx context.Context, names []string) ([]protocol.Sum
 // summarize fills in the summaries of the names at these places from so many of the first bytes of
 // their values; 0: from all. It returns the places of those of which that is not enough.
 func (s *Session) summarize(ctx context.Context, names []string, places []int, size int, list []protocol.Summary) (rest []int, err error) {
-	ops := make([]Op, len(places))
+	ops := make([]driver.Op, len(places))
 	for i, place := range places {
-		ops[i] = Op{Key: names[place], First: size}
+		ops[i] = driver.Op{Key: names[place], First: size}
 	}
 	for i, res := range s.medium().Do(ctx, ops) {
 		place, v := places[i], res.Value
@@ -58,10 +59,10 @@ func (s *Session) summarize(ctx context.Context, names []string, places []int, s
 			return nil, failed("summarize", name, res.Err)
 		}
 		list[place].Name = name
-		if v.Version == (Version{}) {
+		if v.Version == (driver.Version{}) {
 			continue
 		}
-		summary, complete, err := record.Summarize(name, v.Data, v.Version.Stamp, v.endOf, record.At(res.Now))
+		summary, complete, err := record.Summarize(name, v.Data, v.Version.Stamp, endsOf(&v), record.At(res.Now))
 		switch {
 		case err == nil && !complete && size == 0:
 			err = fmt.Errorf("%w: %s", protocol.ErrRecord, name)
@@ -76,13 +77,14 @@ func (s *Session) summarize(ctx context.Context, names []string, places []int, s
 	return rest, nil
 }
 
-// endOf returns when a lease on a part of the value ends; the zero time when there is none with
-// that token.
-func (v *Value) endOf(token int64) time.Time {
-	for _, l := range v.Leases {
-		if l.Token == token {
-			return l.Ends
+// endsOf returns a function that looks up when the lease with a token ends: the zero time when v has none.
+func endsOf(v *driver.Value) func(token int64) time.Time {
+	return func(token int64) time.Time {
+		for _, l := range v.Leases {
+			if l.Token == token {
+				return l.Ends
+			}
 		}
+		return time.Time{}
 	}
-	return time.Time{}
 }

@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // memberPrefix and a holder are the key of a member, which has a lease for as long as the member
@@ -25,7 +26,7 @@ type member struct {
 // memberList is the value of the list. Who joins removes those that no one needs to know any more.
 type memberList struct {
 	Holders []string `json:"holders"` // sorted
-	version Version
+	version driver.Version
 }
 
 func (l *memberList) has(holder string) bool {
@@ -37,7 +38,7 @@ func (l *memberList) has(holder string) bool {
 type knownMember struct {
 	protocol.Member       // with its Info; Remaining is not set
 	life, gone      int64 // as of member
-	version         Version
+	version         driver.Version
 	digest          string
 	ends            time.Time
 	token           int64 // of its lease; 0 for none
@@ -64,7 +65,7 @@ func (s *Session) announce(ctx context.Context, h *protocol.Heartbeat) (other []
 	defer s.queue.Give(key)
 	digest := protocol.InfoDigest(h.Info)
 	m, list := s.members.get(h.Holder)
-	if m == nil || m.token == 0 || list.version == (Version{}) {
+	if m == nil || m.token == 0 || list.version == (driver.Version{}) {
 		if m, list, err = s.readMember(ctx, h.Holder); err != nil {
 			return nil, failed("announce", h.Holder, err)
 		}
@@ -79,7 +80,7 @@ func (s *Session) announce(ctx context.Context, h *protocol.Heartbeat) (other []
 			return nil, nil
 		}
 		results, err := s.doAll(ctx, op)
-		if err == nil && results[0].Status == Done {
+		if err == nil && results[0].Status == driver.Done {
 			m.told(op, results[0])
 			if err = s.enlist(ctx, h.Holder, list); err == nil {
 				s.members.set(m)
@@ -98,18 +99,18 @@ func (s *Session) announce(ctx context.Context, h *protocol.Heartbeat) (other []
 
 // announcement returns the operation that makes of a member what its heartbeat says; none is needed
 // for one that has left and did not live.
-func (s *Session) announcement(h *protocol.Heartbeat, m *knownMember, digest string) (op Op, todo bool) {
-	op = Op{Key: memberPrefix + h.Holder}
+func (s *Session) announcement(h *protocol.Heartbeat, m *knownMember, digest string) (op driver.Op, todo bool) {
+	op = driver.Op{Key: memberPrefix + h.Holder}
 	same := m.token != 0 && m.digest == digest && time.Duration(m.life)*time.Microsecond == h.Life
 	if h.Life > 0 && same {
-		op.Renew = &Renewal{Token: m.token, Holder: h.Holder, TTL: h.Life}
+		op.Renew = &driver.Renewal{Token: m.token, Holder: h.Holder, TTL: h.Life}
 		return op, true
 	}
 	next := member{Info: h.Info, Life: h.Life.Microseconds()}
-	c := &Change{From: m.version, ID: s.nextID(), Keep: protocol.FormerFor + max(h.Life, 0)}
+	c := &driver.Change{From: m.version, ID: s.nextID(), Keep: protocol.FormerFor + max(h.Life, 0)}
 	c.Essential = m.token != 0 // who lives already is not to look dead because the store is full
 	if h.Life > 0 {
-		c.Leases = []NewLease{{Holder: h.Holder, TTL: h.Life}}
+		c.Leases = []driver.NewLease{{Holder: h.Holder, TTL: h.Life}}
 	} else {
 		now := s.clock.reckon()
 		if !m.lives(now) {
@@ -133,26 +134,26 @@ func (m *member) encode() []byte {
 }
 
 // told takes in what the operation has made of the member.
-func (m *knownMember) told(op Op, res Result) {
+func (m *knownMember) told(op driver.Op, res driver.Result) {
 	if op.Renew != nil {
 		m.ends = res.Now.Add(op.Renew.TTL)
 		return
 	}
-	v := Value{Version: res.Version, Data: op.Change.Data}
+	v := driver.Value{Version: res.Version, Data: op.Change.Data}
 	if len(op.Change.Leases) > 0 {
 		l := op.Change.Leases[0]
-		v.Leases = []Lease{{Token: res.Version.Stamp, Holder: l.Holder, Ends: res.Now.Add(l.TTL)}}
+		v.Leases = []driver.Lease{{Token: res.Version.Stamp, Holder: l.Holder, Ends: res.Now.Add(l.TTL)}}
 	}
 	_ = m.take(v) // it was encoded a moment ago
 }
 
 // take takes in the value of the member.
-func (m *knownMember) take(v Value) error {
-	if m.version != v.Version || v.Version == (Version{}) {
+func (m *knownMember) take(v driver.Value) error {
+	if m.version != v.Version || v.Version == (driver.Version{}) {
 		var kept member
-		if v.Version != (Version{}) {
+		if v.Version != (driver.Version{}) {
 			if err := json.Unmarshal(v.Data, &kept); err != nil {
-				return fmt.Errorf("%w: %s%s: %w", ErrRecord, memberPrefix, m.Holder, err)
+				return fmt.Errorf("%w: %s%s: %w", driver.ErrRecord, memberPrefix, m.Holder, err)
 			}
 		}
 		m.version, m.Info, m.life, m.gone, m.digest = v.Version, kept.Info, kept.Life, kept.Gone, protocol.InfoDigest(kept.Info)
@@ -202,11 +203,11 @@ func (s *Session) enlist(ctx context.Context, holder string, list memberList) er
 		if err != nil {
 			return err
 		}
-		results, err := s.doAll(ctx, Op{Key: memberPrefix, Change: &Change{From: list.version, ID: s.nextID(), Data: data}})
+		results, err := s.doAll(ctx, driver.Op{Key: memberPrefix, Change: &driver.Change{From: list.version, ID: s.nextID(), Data: data}})
 		if err != nil {
 			return err
 		}
-		if results[0].Status == Done {
+		if results[0].Status == driver.Done {
 			next.version = results[0].Version
 			list = next
 			s.members.setList(list)
@@ -221,7 +222,7 @@ func divide(all []*knownMember, now time.Time) (living, former []*knownMember) {
 		switch {
 		case m.lives(now):
 			living = append(living, m)
-		case m.version != (Version{}) && m.ended().After(now.Add(-protocol.FormerFor)):
+		case m.version != (driver.Version{}) && m.ended().After(now.Add(-protocol.FormerFor)):
 			former = append(former, m)
 		}
 	}

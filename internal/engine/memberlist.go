@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // members are those that a session has seen, by holder: it decodes a value again only when it has
@@ -23,7 +24,7 @@ type members struct {
 
 // readMember reads a member, and the list.
 func (s *Session) readMember(ctx context.Context, holder string) (*knownMember, memberList, error) {
-	results, err := s.doAll(ctx, Op{Key: memberPrefix}, Op{Key: memberPrefix + holder})
+	results, err := s.doAll(ctx, driver.Op{Key: memberPrefix}, driver.Op{Key: memberPrefix + holder})
 	if err != nil {
 		return nil, memberList{}, err
 	}
@@ -37,10 +38,10 @@ func (s *Session) readMember(ctx context.Context, holder string) (*knownMember, 
 	return m, list, nil
 }
 
-func readMemberList(v Value) (list memberList, err error) {
-	if v.Version != (Version{}) {
+func readMemberList(v driver.Value) (list memberList, err error) {
+	if v.Version != (driver.Version{}) {
 		if err := json.Unmarshal(v.Data, &list); err != nil {
-			return list, fmt.Errorf("%w: %s: %w", ErrRecord, memberPrefix, err)
+			return list, fmt.Errorf("%w: %s: %w", driver.ErrRecord, memberPrefix, err)
 		}
 	}
 	list.version = v.Version
@@ -52,9 +53,9 @@ func readMemberList(v Value) (list memberList, err error) {
 func (s *Session) readMembers(ctx context.Context) (all []*knownMember, now time.Time, err error) {
 	holders := s.members.holders()
 	for {
-		ops := []Op{{Key: memberPrefix}}
+		ops := []driver.Op{{Key: memberPrefix}}
 		for _, holder := range holders {
-			ops = append(ops, Op{Key: memberPrefix + holder})
+			ops = append(ops, driver.Op{Key: memberPrefix + holder})
 		}
 		results, err := s.doAll(ctx, ops...)
 		if err != nil {

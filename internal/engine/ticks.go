@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"cmp"
@@ -10,19 +10,24 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
+	"github.com/solotick/solotick/lease/driver"
 )
 
-// one applies a rule to the record of name.
+// one applies a rule to the record of name, and says in its error for what.
 func (s *Session) one(ctx context.Context, what, name string, f func(r *record.Record, w *work)) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	return failed(what, name, s.applyOne(ctx, name, f))
+}
+
+func (s *Session) applyOne(ctx context.Context, name string, f func(r *record.Record, w *work)) error {
 	both := recordWorks.Get().(*recordWork)
 	r, w := &both.record, &both.work
 	w.key, w.state = name, r
 	f(r, w)
 	s.apply(ctx, w)
-	err := failed(what, name, w.err)
+	err := w.err
 	*both = recordWork{}
 	recordWorks.Put(both)
 	return err
@@ -44,11 +49,11 @@ func failed(what, name string, err error) error {
 }
 
 // about is a notification about a name, none unless wake.
-func about(wake bool, name string, tick int64) []Notification {
+func about(wake bool, name string, tick int64) []driver.Notification {
 	if !wake {
 		return nil
 	}
-	return []Notification{{Name: name, Tick: tick}}
+	return []driver.Notification{{Name: name, Tick: tick}}
 }
 
 // Claim implements [protocol.Store].
@@ -58,7 +63,7 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 	}
 	err = s.one(ctx, "claim", c.Name, func(r *record.Record, w *work) {
 		w.due = c.NotBefore
-		w.rule = func(at *record.Moment) []Notification {
+		w.rule = func(at *record.Moment) []driver.Notification {
 			w.affirms = false
 			if w.behind && c.Tick > 0 { // the known record is brought back; others may know more
 				a = protocol.Answer{Status: protocol.Unknown, Watermark: c.Known, Now: w.now}
@@ -116,7 +121,7 @@ func (s *Session) end(ctx context.Context, what string, g protocol.Grant, f func
 	var answer error
 	err := s.one(ctx, what, g.Name, func(r *record.Record, w *work) {
 		w.essential = true
-		w.rule = func(at *record.Moment) []Notification {
+		w.rule = func(at *record.Moment) []driver.Notification {
 			var wake bool
 			wake, answer = f(r, at)
 			w.affirms = answer == nil
@@ -134,11 +139,13 @@ func (s *Session) Skip(ctx context.Context, p protocol.Skip) (watermark int64, p
 	var answer error
 	err = s.one(ctx, "pass", p.Name, func(r *record.Record, w *work) {
 		w.essential = true
-		w.rule = func(at *record.Moment) []Notification {
+		w.rule = func(at *record.Moment) []driver.Notification {
+			w.affirms = false
 			if watermark, passed = 0, false; w.behind {
 				return nil // as in Claim
 			}
 			watermark, passed, answer = r.Skip(p, at)
+			w.affirms = passed
 			return nil
 		}
 	})
@@ -160,7 +167,7 @@ func (s *Session) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.R
 	for name, parts := range group(len(syncs), func(i int) string { return syncs[i].Name }) {
 		r := new(record.Record)
 		w := &work{key: name, state: r}
-		w.rule = func(at *record.Moment) []Notification {
+		w.rule = func(at *record.Moment) []driver.Notification {
 			for _, i := range parts {
 				records[i], answers[i] = r.Sync(syncs[i], at)
 				records[i].Restored = w.behind

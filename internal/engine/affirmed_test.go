@@ -1,4 +1,4 @@
-package driver_test
+package engine_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
@@ -30,7 +31,7 @@ func (w *writes) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 // A process that has read what it was not answered asks again.
 func TestRepeatedRequestsWriteBeforeTheyAffirm(t *testing.T) {
 	m := &writes{Memory: new(driver.Memory)}
-	s, err := driver.NewSession(m, "fleet")
+	s, err := engine.NewSession(m, "fleet", engine.Options{})
 	require.NoError(t, err)
 	_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
 	require.NoError(t, err)

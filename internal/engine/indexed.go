@@ -1,8 +1,10 @@
-package driver
+package engine
 
 import (
 	"slices"
 	"time"
+
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // fewLeases are looked through one by one: most values have one lease or none.
@@ -10,14 +12,14 @@ const fewLeases = 8
 
 // leaseIndex finds the leases of a value by their tokens, and notes which were taken.
 type leaseIndex struct {
-	list    []Lease
+	list    []driver.Lease
 	byToken map[int64]int // of more than a few, their places
 	taken   []bool
 	few     [fewLeases]bool // what taken is of a few
 }
 
 // index replaces the list; no lease of it is taken.
-func (x *leaseIndex) index(list []Lease) {
+func (x *leaseIndex) index(list []driver.Lease) {
 	*x = leaseIndex{list: list}
 	x.taken = x.few[:min(len(list), fewLeases)]
 	if len(list) > fewLeases {
@@ -32,7 +34,7 @@ func (x *leaseIndex) index(list []Lease) {
 // find returns the place of a lease, -1 when there is none with that token.
 func (x *leaseIndex) find(token int64) int {
 	if x.byToken == nil {
-		return slices.IndexFunc(x.list, func(l Lease) bool { return l.Token == token })
+		return slices.IndexFunc(x.list, func(l driver.Lease) bool { return l.Token == token })
 	}
 	if i, ok := x.byToken[token]; ok {
 		return i
@@ -49,10 +51,10 @@ func (x *leaseIndex) ends(token int64) time.Time {
 }
 
 // take returns a lease, and takes it.
-func (x *leaseIndex) take(token int64) (l Lease, known bool) {
+func (x *leaseIndex) take(token int64) (l driver.Lease, known bool) {
 	i := x.find(token)
 	if i < 0 {
-		return Lease{}, false
+		return driver.Lease{}, false
 	}
 	x.taken[i] = true
 	return x.list[i], true

@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/record"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // renewal is the renewal of one grant, of a tick or of a lock.
@@ -23,7 +24,7 @@ func (s *Session) renew(ctx context.Context, n int, of func(i int) renewal,
 	ruled func() (record.State, func(i int, at *record.Moment) error)) []error {
 	answers := make([]error, n)
 	list := make([]renewal, n)
-	var ops []Op
+	var ops []driver.Op
 	var asked []int // renewals
 	rest := make(map[string][]int)
 	for i := range list {
@@ -35,7 +36,7 @@ func (s *Session) renew(ctx context.Context, n int, of func(i int) renewal,
 		case r.byRule:
 			rest[r.key] = append(rest[r.key], i)
 		default:
-			ops, asked = append(ops, Op{Key: r.key, Renew: &Renewal{Token: r.token, Holder: r.holder, TTL: r.ttl}}), append(asked, i)
+			ops, asked = append(ops, driver.Op{Key: r.key, Renew: &driver.Renewal{Token: r.token, Holder: r.holder, TTL: r.ttl}}), append(asked, i)
 		}
 	}
 	for j, res := range s.medium().Do(ctx, ops) {
@@ -45,7 +46,7 @@ func (s *Session) renew(ctx context.Context, n int, of func(i int) renewal,
 		switch {
 		case res.Err != nil:
 			answers[i] = failed("renew", r.name, res.Err)
-		case res.Status == Done:
+		case res.Status == driver.Done:
 			s.guess.extend(r.key, r.token, res.Now.Add(r.ttl))
 		default:
 			rest[r.key] = append(rest[r.key], i)
@@ -54,7 +55,7 @@ func (s *Session) renew(ctx context.Context, n int, of func(i int) renewal,
 	var works []*work
 	for key, parts := range rest {
 		state, answer := ruled()
-		works = append(works, &work{key: key, state: state, essential: true, rule: func(at *record.Moment) []Notification {
+		works = append(works, &work{key: key, state: state, essential: true, rule: func(at *record.Moment) []driver.Notification {
 			for _, i := range parts {
 				answers[i] = answer(i, at)
 			}

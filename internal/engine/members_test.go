@@ -1,4 +1,4 @@
-package driver_test
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
@@ -34,7 +35,7 @@ func (n noRoom) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 func TestAllThatJoinAtOnceAreMembers(t *testing.T) {
 	m := new(driver.Memory)
 	const n = 30
-	sessions := make([]*driver.Session, n)
+	sessions := make([]*engine.Session, n)
 	for i := range sessions {
 		sessions[i] = replica(t, m)
 	}
@@ -91,7 +92,7 @@ func TestHeartbeatOfALivingMemberRenews(t *testing.T) {
 	require.NoError(t, s.SendHeartbeat(t.Context(), "a", []byte("a"), time.Hour))
 	require.Equal(t, first, version())
 
-	full, err := driver.NewSession(noRoom{m}, "fleet")
+	full, err := engine.NewSession(noRoom{m}, "fleet", engine.Options{})
 	require.NoError(t, err)
 	require.NoError(t, full.SendHeartbeat(t.Context(), "a", []byte("news"), time.Hour))
 	require.NotEqual(t, first, version())

@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // The audit log is a chain of parts, each a list under its own key. So an entry costs a short list
@@ -29,7 +30,7 @@ type auditHead struct {
 	First  int   `json:"first,omitempty"`  // the oldest part
 	Sizes  []int `json:"sizes,omitempty"`  // of the parts from First on, in bytes, without the newest part
 
-	version Version
+	version driver.Version
 }
 
 func (h *auditHead) newest() int { return h.First + len(h.Sizes) }
@@ -50,7 +51,7 @@ func (h *auditHead) used() (bytes int) {
 }
 
 // isFull reports whether a part has as much as it is to have.
-func isFull(part []Entry) bool {
+func isFull(part []driver.Entry) bool {
 	const longest = protocol.MaxNoteText + 128 + protocol.EntryOverhead
 	return len(part) >= auditPart || sizeOf(part)+longest > auditPartBytes
 }
@@ -64,7 +65,7 @@ func (h *auditHead) trim() (dropped []int) {
 	return dropped
 }
 
-func sizeOf(list []Entry) (bytes int) {
+func sizeOf(list []driver.Entry) (bytes int) {
 	for _, e := range list {
 		bytes += len(e.ID) + len(e.Text) + protocol.EntryOverhead
 	}
@@ -78,10 +79,10 @@ func (s *Session) AppendAudit(ctx context.Context, request string, text []byte) 
 	if err := protocol.CheckNote("", request, text); err != nil {
 		return err
 	}
-	entry := Entry{ID: request, Text: slices.Clone(text), Max: 4 * auditPart}
+	entry := driver.Entry{ID: request, Text: slices.Clone(text), Max: 4 * auditPart}
 	return s.onAudit(ctx, "append to the audit log", func(h auditHead) (done bool, err error) {
 		key := auditKey(h.newest())
-		results, err := s.doAll(ctx, Op{Key: key, Append: []Entry{entry}}, Op{Key: key, Newest: 4 * auditPart}, Op{Key: auditPrefix})
+		results, err := s.doAll(ctx, driver.Op{Key: key, Append: []driver.Entry{entry}}, driver.Op{Key: key, Newest: 4 * auditPart}, driver.Op{Key: auditPrefix})
 		if err != nil {
 			return false, err
 		}
@@ -135,15 +136,15 @@ func (s *Session) onAudit(ctx context.Context, what string, do func(auditHead) (
 }
 
 func (s *Session) readAuditHead(ctx context.Context) (auditHead, error) {
-	results, err := s.doAll(ctx, Op{Key: auditPrefix})
+	results, err := s.doAll(ctx, driver.Op{Key: auditPrefix})
 	if err != nil {
 		return auditHead{}, err
 	}
 	return readHead(results[0].Value)
 }
 
-func readHead(v Value) (h auditHead, err error) {
-	if v.Version == (Version{}) {
+func readHead(v driver.Value) (h auditHead, err error) {
+	if v.Version == (driver.Version{}) {
 		return h, nil
 	}
 	if err := json.Unmarshal(v.Data, &h); err != nil {
@@ -163,21 +164,21 @@ func (s *Session) writeHead(ctx context.Context, h auditHead) (done bool, err er
 	if err != nil {
 		return false, err
 	}
-	results, err := s.doAll(ctx, Op{Key: auditPrefix, Change: &Change{From: h.version, ID: s.nextID(), Data: data, Essential: true}})
-	return err == nil && results[0].Status == Done, err
+	results, err := s.doAll(ctx, driver.Op{Key: auditPrefix, Change: &driver.Change{From: h.version, ID: s.nextID(), Data: data, Essential: true}})
+	return err == nil && results[0].Status == driver.Done, err
 }
 
 func (s *Session) dropAudit(ctx context.Context, parts []int) error {
-	ops := make([]Op, len(parts))
+	ops := make([]driver.Op, len(parts))
 	for i, part := range parts {
-		ops[i] = Op{Key: auditKey(part), Change: &Change{ID: s.nextID(), Essential: true}}
+		ops[i] = driver.Op{Key: auditKey(part), Change: &driver.Change{ID: s.nextID(), Essential: true}}
 	}
 	_, err := s.doAll(ctx, ops...)
 	return err
 }
 
 // doAll carries out operations, and returns the first error of any.
-func (s *Session) doAll(ctx context.Context, ops ...Op) ([]Result, error) {
+func (s *Session) doAll(ctx context.Context, ops ...driver.Op) ([]driver.Result, error) {
 	results := s.medium().Do(ctx, ops)
 	for _, res := range results {
 		if res.Err != nil {

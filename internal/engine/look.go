@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // Inspect implements [protocol.Store].
@@ -15,7 +16,7 @@ func (s *Session) Inspect(ctx context.Context, name string) (protocol.Record, er
 		return protocol.Record{}, err
 	}
 	r := new(record.Record)
-	results, err := s.look(ctx, r, Op{Key: name}, Op{Key: name, Newest: protocol.MaxHistory})
+	results, err := s.look(ctx, r, driver.Op{Key: name}, driver.Op{Key: name, Newest: protocol.MaxHistory})
 	if err != nil {
 		return protocol.Record{}, failed("inspect", name, err)
 	}
@@ -26,7 +27,7 @@ func (s *Session) Inspect(ctx context.Context, name string) (protocol.Record, er
 }
 
 // look carries out reads of one key, and decodes the value of the first.
-func (s *Session) look(ctx context.Context, state record.State, ops ...Op) ([]Result, error) {
+func (s *Session) look(ctx context.Context, state record.State, ops ...driver.Op) ([]driver.Result, error) {
 	results := s.medium().Do(ctx, ops)
 	for _, res := range results {
 		if res.Err != nil {
@@ -37,9 +38,9 @@ func (s *Session) look(ctx context.Context, state record.State, ops ...Op) ([]Re
 }
 
 // decodeTo makes the state that of a value which was read.
-func (s *Session) decodeTo(state record.State, key string, res Result) error {
+func (s *Session) decodeTo(state record.State, key string, res driver.Result) error {
 	s.clock.set(res.Now)
-	if err := state.Decode(name(key), res.Value.Data, res.Value.Version.Stamp, res.Value.endOf); err != nil {
+	if err := state.Decode(name(key), res.Value.Data, res.Value.Version.Stamp, endsOf(&res.Value)); err != nil {
 		return fmt.Errorf("%w: %s: %w", protocol.ErrRecord, key, err)
 	}
 	return nil
@@ -47,7 +48,7 @@ func (s *Session) decodeTo(state record.State, key string, res Result) error {
 
 // history returns the list of a record, and then the ticks that only the record itself remembers;
 // oldest first.
-func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error) {
+func history(list []driver.Entry, recent []protocol.Settled) ([]protocol.Settled, error) {
 	all := make([]protocol.Settled, 0, len(list)+len(recent))
 	for _, e := range slices.Backward(list) {
 		settled, err := record.DecodeSettled(e.Text)
@@ -71,7 +72,7 @@ func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error
 
 // Watch implements [protocol.Store].
 func (s *Session) Watch(ctx context.Context, wake func(name string, tick int64)) error {
-	return s.medium().Subscribe(ctx, func(n Notification) {
+	return s.medium().Subscribe(ctx, func(n driver.Notification) {
 		if n.Waiters == nil && n.Message == nil {
 			wake(n.Name, n.Tick)
 		}
@@ -83,8 +84,8 @@ func (s *Session) Append(ctx context.Context, name, request string, text []byte)
 	if err := protocol.CheckNote(name, request, text); err != nil {
 		return err
 	}
-	entry := Entry{ID: request, Text: slices.Clone(text), Max: protocol.MaxNotes}
-	res := s.medium().Do(ctx, []Op{{Key: journalPrefix + name, Append: []Entry{entry}}})[0]
+	entry := driver.Entry{ID: request, Text: slices.Clone(text), Max: protocol.MaxNotes}
+	res := s.medium().Do(ctx, []driver.Op{{Key: journalPrefix + name, Append: []driver.Entry{entry}}})[0]
 	return failed("append to the journal of", name, res.Err)
 }
 
@@ -93,7 +94,7 @@ func (s *Session) Notes(ctx context.Context, name string, n int) ([]protocol.Jou
 	if n < 1 || n > protocol.MaxNotes {
 		n = protocol.MaxNotes
 	}
-	res := s.medium().Do(ctx, []Op{{Key: journalPrefix + name, Newest: n}})[0]
+	res := s.medium().Do(ctx, []driver.Op{{Key: journalPrefix + name, Newest: n}})[0]
 	var notes []protocol.JournalEntry
 	for _, e := range res.List {
 		notes = append(notes, entryOf(e))

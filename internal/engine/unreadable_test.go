@@ -1,16 +1,17 @@
-package driver_test
+package engine_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
 
 // unreadable returns a session that has seen a value which is no record.
-func unreadable(t *testing.T) (m *driver.Memory, s *driver.Session) {
+func unreadable(t *testing.T) (m *driver.Memory, s *engine.Session) {
 	t.Helper()
 	m = new(driver.Memory)
 	s = replica(t, m)
@@ -20,7 +21,7 @@ func unreadable(t *testing.T) (m *driver.Memory, s *driver.Session) {
 	return m, s
 }
 
-func syncs(t *testing.T, s *driver.Session) error {
+func syncs(t *testing.T, s *engine.Session) error {
 	t.Helper()
 	_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
 	return err

@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // auditPlace is a place in the audit log: before the entry of a part that has this number, from 0
@@ -62,10 +63,10 @@ func (s *Session) Audit(ctx context.Context, cursor string, n int) (page protoco
 
 // auditParts returns the entries of the parts of the log from one down to another, each newest
 // first.
-func (s *Session) auditParts(ctx context.Context, from, to int) (lists [][]Entry, err error) {
-	var ops []Op
+func (s *Session) auditParts(ctx context.Context, from, to int) (lists [][]driver.Entry, err error) {
+	var ops []driver.Op
 	for part := from; part >= to; part-- {
-		ops = append(ops, Op{Key: auditKey(part), Newest: 4 * auditPart})
+		ops = append(ops, driver.Op{Key: auditKey(part), Newest: 4 * auditPart})
 	}
 	results, err := s.doAll(ctx, ops...)
 	for _, res := range results {
@@ -74,7 +75,7 @@ func (s *Session) auditParts(ctx context.Context, from, to int) (lists [][]Entry
 	return lists, err
 }
 
-func entryOf(e Entry) protocol.JournalEntry {
+func entryOf(e driver.Entry) protocol.JournalEntry {
 	return protocol.JournalEntry{At: e.At.UTC().Truncate(time.Microsecond), Request: e.ID, Text: e.Text}
 }
 

@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // oneLock applies a rule to the lock of that name. The rule returns the requests to notify, where
@@ -16,10 +17,10 @@ func (s *Session) oneLock(ctx context.Context, what, name string, essential bool
 	made func(guessed, token int64, now time.Time)) error {
 	l := new(record.Lock)
 	w := &work{key: lockPrefix + name, state: l, essential: essential, made: made}
-	w.rule = func(at *record.Moment) []Notification {
+	w.rule = func(at *record.Moment) []driver.Notification {
 		waiters, affirms := f(l, at)
 		if w.affirms = affirms; waiters != nil {
-			return []Notification{{Name: name, Waiters: waiters}}
+			return []driver.Notification{{Name: name, Waiters: waiters}}
 		}
 		return nil
 	}
@@ -40,6 +41,9 @@ func (s *Session) ClaimLock(ctx context.Context, c protocol.LockClaim) (a protoc
 	})
 	if err != nil {
 		return protocol.LockAnswer{}, err
+	}
+	if a.Status == protocol.Queued && s.options.Waiting != nil {
+		s.options.Waiting()
 	}
 	return a, nil
 }
@@ -77,7 +81,7 @@ func (s *Session) Lock(ctx context.Context, name string) (protocol.Lock, error) 
 		return protocol.Lock{}, err
 	}
 	l := new(record.Lock)
-	results, err := s.look(ctx, l, Op{Key: lockPrefix + name})
+	results, err := s.look(ctx, l, driver.Op{Key: lockPrefix + name})
 	if err != nil {
 		return protocol.Lock{}, failed("lock", name, err)
 	}
@@ -93,7 +97,7 @@ func (s *Session) Locks(ctx context.Context, prefix, cursor string, count int) (
 	if err != nil {
 		return nil, "", fmt.Errorf("locks: %w", err)
 	}
-	ops := make([]Op, len(keys))
+	ops := make([]driver.Op, len(keys))
 	for i, key := range keys {
 		ops[i].Key = key
 	}
@@ -127,7 +131,7 @@ func (s *Session) ForceRelease(ctx context.Context, name string, token int64) (h
 
 // Listen implements [protocol.Store].
 func (s *Session) Listen(ctx context.Context, wake func(name string, requests []string)) error {
-	return s.medium().Subscribe(ctx, func(n Notification) {
+	return s.medium().Subscribe(ctx, func(n driver.Notification) {
 		if n.Name == "" || n.Waiters != nil {
 			wake(n.Name, n.Waiters)
 		}

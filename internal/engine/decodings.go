@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/record"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // decodings are records that need not be decoded again: of each key at most one, that of the value
@@ -18,7 +19,7 @@ type decodings struct {
 
 // decoding is the result of [record.Record.Decode], but for the ends of leases.
 type decoding struct {
-	version Version
+	version driver.Version
 	data    []byte
 	record  *record.Record
 }
@@ -29,7 +30,7 @@ const maxDecodings = 1 << 12
 // take removes and returns the record of v; nil when that is not there. The bytes are compared
 // besides the version, so that a store whose versions are not unique cannot make a record stand for
 // another value.
-func (d *decodings) take(key string, v Value) *record.Record {
+func (d *decodings) take(key string, v driver.Value) *record.Record {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	kept, ok := d.byKey[key]
@@ -44,7 +45,7 @@ func (d *decodings) take(key string, v Value) *record.Record {
 }
 
 // put gives the record of v to the map.
-func (d *decodings) put(key string, v Value, r *record.Record) {
+func (d *decodings) put(key string, v driver.Value, r *record.Record) {
 	if v.Data == nil {
 		return
 	}
@@ -78,7 +79,7 @@ func (s *Session) decode(w *work, ends func(token int64) time.Time) error {
 // of v. It keeps those of records that have open ticks, or were kept before. The others may never
 // be looked at again, and there is one for each job. The state itself stays the caller's, and has
 // to be decoded before it is used again.
-func (s *Session) keep(w *work, v Value, guessed int64) {
+func (s *Session) keep(w *work, v driver.Value, guessed int64) {
 	r, ok := w.state.(*record.Record)
 	if !ok || w.spare == nil && len(r.Open) == 0 || w.known != nil || !r.Stored(name(w.key), guessed, v.Version.Stamp) {
 		return

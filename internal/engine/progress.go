@@ -1,10 +1,11 @@
-package driver
+package engine
 
 import (
 	"bytes"
 	"context"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // progressPrefix and a name are the key of the name's progress; alone it is that of the namespace.
@@ -15,9 +16,9 @@ func (s *Session) Progress(ctx context.Context, names []string) ([]protocol.Prog
 	if err := protocol.CheckProgressNames(names); err != nil {
 		return nil, err
 	}
-	ops := make([]Op, len(names))
+	ops := make([]driver.Op, len(names))
 	for i, name := range names {
-		ops[i] = Op{Key: progressPrefix + name}
+		ops[i] = driver.Op{Key: progressPrefix + name}
 	}
 	list := make([]protocol.Progress, len(names))
 	for i, res := range s.medium().Do(ctx, ops) {
@@ -39,12 +40,12 @@ func (s *Session) SetProgress(ctx context.Context, p protocol.Progress) (present
 	if len(p.Data) == 0 {
 		p.Data = nil
 	}
-	change := &Change{From: Version(p.Version), ID: s.nextID(), Data: bytes.Clone(p.Data), Essential: true}
-	res := s.medium().Do(ctx, []Op{{Key: progressPrefix + p.Name, Change: change}})[0]
+	change := &driver.Change{From: driver.Version(p.Version), ID: s.nextID(), Data: bytes.Clone(p.Data), Essential: true}
+	res := s.medium().Do(ctx, []driver.Op{{Key: progressPrefix + p.Name, Change: change}})[0]
 	switch {
 	case res.Err != nil:
 		return present, false, failed("set the progress of", p.Name, res.Err)
-	case res.Status == Done:
+	case res.Status == driver.Done:
 		if p.Version = protocol.ProgressVersion(res.Version); p.Data == nil {
 			p.Version = protocol.ProgressVersion{}
 		}
@@ -55,7 +56,7 @@ func (s *Session) SetProgress(ctx context.Context, p protocol.Progress) (present
 	}
 }
 
-func progressOf(name string, v Value) protocol.Progress {
+func progressOf(name string, v driver.Value) protocol.Progress {
 	return protocol.Progress{Name: name, Data: bytes.Clone(v.Data), Version: protocol.ProgressVersion(v.Version)}
 }
 

@@ -1,4 +1,4 @@
-package driver
+package engine
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
 	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/lease/driver"
 )
 
 const (
@@ -34,7 +35,7 @@ type work struct {
 	state record.State
 	// rule is applied to the state, maybe more than once: what it has the caller answered counts
 	// from the last time. It returns what to publish when the state is changed.
-	rule func(at *record.Moment) []Notification
+	rule func(at *record.Moment) []driver.Notification
 	// made corrects what the rule said before the store was asked: a token to what it was stamped,
 	// and the time. Optional.
 	made func(guessed, token int64, now time.Time)
@@ -46,14 +47,14 @@ type work struct {
 	affirms   bool // the rule says that an earlier request has changed the value: see decide
 
 	before  leaseIndex
-	value   Value
+	value   driver.Value
 	spare   *record.Record // where the state was kept, empty now
-	known   *Value         // the key's value seen before the truth, which may lack a part of it
+	known   *driver.Value  // the key's value seen before the truth, which may lack a part of it
 	behind  bool           // the truth is older than known: the store went back, and the state is the known one
 	truth   bool           // the value is the present one at now
 	now     time.Time
-	change  *Change // the decision
-	guessed int64   // the token in it that stands for the stamp
+	change  *driver.Change // the decision
+	guessed int64          // the token in it that stands for the stamp
 
 	conflicts int  // with changes of others
 	crowded   bool // others change the value all the time: pause, and read it again
@@ -78,7 +79,7 @@ func (s *Session) apply(ctx context.Context, list ...*work) {
 	}
 	defer s.queue.Give(keys...)
 	var firstAsked [1]*work
-	ops, asked := make([]Op, 0, len(list)), firstAsked[:0]
+	ops, asked := make([]driver.Op, 0, len(list)), firstAsked[:0]
 	for {
 		ops, asked = ops[:0], asked[:0]
 		conflicts := 0
@@ -132,10 +133,10 @@ func (w *work) fail(err error) {
 }
 
 // next takes the next step with the known values: it returns the request to the store, if any.
-func (s *Session) next(w *work) (op Op, ask bool) {
+func (s *Session) next(w *work) (op driver.Op, ask bool) {
 	if w.crowded { // others have changed it during the pause
 		w.crowded = false
-		return Op{Key: w.key}, true
+		return driver.Op{Key: w.key}, true
 	}
 	if !w.truth {
 		value, known := s.guess.get(w.key)
@@ -143,20 +144,20 @@ func (s *Session) next(w *work) (op Op, ask bool) {
 			w.value, w.now = value, s.clock.reckon()
 		}
 		if !known || w.now.IsZero() {
-			return Op{Key: w.key}, true
+			return driver.Op{Key: w.key}, true
 		}
 	}
 	change, err := s.decide(w)
 	switch {
 	case err != nil && !w.truth: // the value may be another one by now
 		s.guess.drop(w.key)
-		return Op{Key: w.key}, true
+		return driver.Op{Key: w.key}, true
 	case err != nil:
 		w.fail(err)
 		return op, false
 	case change != nil:
 		w.change = change
-		return Op{Key: w.key, Change: change}, true
+		return driver.Op{Key: w.key, Change: change}, true
 	case w.truth:
 		if w.known != nil && w.known.Version.Stamp < w.value.Version.Stamp { // it lacks nothing of what was known
 			s.guess.set(w.key, w.value)
@@ -164,7 +165,7 @@ func (s *Session) next(w *work) (op Op, ask bool) {
 		w.done = true
 		return op, false
 	default:
-		return Op{Key: w.key}, true
+		return driver.Op{Key: w.key}, true
 	}
 }
 
@@ -172,7 +173,7 @@ func (s *Session) next(w *work) (op Op, ask bool) {
 //
 // What an earlier request has changed is written once more before it is affirmed: a read may show
 // what its writer was never answered, for the replicas of the store do not have it.
-func (s *Session) decide(w *work) (*Change, error) {
+func (s *Session) decide(w *work) (*driver.Change, error) {
 	now := w.now
 	if ahead := w.due.Sub(now); !w.truth && ahead > 0 && ahead < soon {
 		now = w.due
@@ -205,7 +206,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 	for _, l := range w.state.Leases() {
 		was, known := before.take(l.Token)
 		begins := !known || !was.Ends.Equal(l.Ends)
-		fresh := NewLease{Token: l.Token, Holder: l.Holder, TTL: l.Ends.Sub(now)}
+		fresh := driver.NewLease{Token: l.Token, Holder: l.Holder, TTL: l.Ends.Sub(now)}
 		if begins && fresh.TTL <= 0 {
 			continue // brought back, and over: it is as good as absent
 		}
@@ -224,7 +225,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 	c.Drop = before.rest(c.Drop)
 	if guessed == 0 && !w.removes && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
 		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
-		if !w.affirms || w.value.Version == (Version{}) {
+		if !w.affirms || w.value.Version == (driver.Version{}) {
 			s.keep(w, w.value, 0)
 			return nil, nil
 		}
@@ -250,12 +251,12 @@ func (s *Session) decide(w *work) (*Change, error) {
 
 // newChange makes an empty change that has room for what most changes have, so that it costs one
 // allocation.
-func newChange() *Change {
+func newChange() *driver.Change {
 	c := &struct {
-		Change
-		leases  [1]NewLease
+		driver.Change
+		leases  [1]driver.NewLease
 		drop    [1]int64
-		entries [1]Entry
+		entries [1]driver.Entry
 	}{}
 	c.Leases, c.Drop, c.Append = c.leases[:0], c.drop[:0], c.entries[:0]
 	return &c.Change
@@ -275,7 +276,7 @@ func (w *work) restore() error {
 		return nil
 	}
 	r, ok := w.state.(*record.Record)
-	if !ok || w.known == nil || w.value.Version == (Version{}) {
+	if !ok || w.known == nil || w.value.Version == (driver.Version{}) {
 		return nil
 	}
 	ends := make(map[int64]time.Time)
@@ -296,10 +297,10 @@ func (w *work) restore() error {
 }
 
 // take takes in what the store answered.
-func (s *Session) take(w *work, res Result) {
+func (s *Session) take(w *work, res driver.Result) {
 	c := w.change
 	w.change = nil
-	if res.Err != nil || res.Status == Refused {
+	if res.Err != nil || res.Status == driver.Refused {
 		err := res.Err
 		if err == nil {
 			err = &RefusedError{Remaining: res.Wait}
@@ -308,8 +309,8 @@ func (s *Session) take(w *work, res Result) {
 		return
 	}
 	s.clock.set(res.Now)
-	if res.Status == Done && c != nil {
-		value := c.result(w.value, res)
+	if res.Status == driver.Done && c != nil {
+		value := changed(w.value, c, res)
 		s.guess.set(w.key, value)
 		s.keep(w, value, w.guessed)
 		if w.made != nil {
@@ -318,27 +319,27 @@ func (s *Session) take(w *work, res Result) {
 		w.done = true
 		return
 	}
-	if known, ok := s.guess.get(w.key); ok && known.Version != res.Value.Version && known.Version != (Version{}) {
+	if known, ok := s.guess.get(w.key); ok && known.Version != res.Value.Version && known.Version != (driver.Version{}) {
 		w.known = &known
 	}
 	if w.known == nil {
 		s.guess.set(w.key, res.Value)
 	}
 	w.value, w.now, w.truth = res.Value, res.Now, true
-	if res.Status == Conflict {
+	if res.Status == driver.Conflict {
 		w.conflicts++
 		w.crowded = w.conflicts >= crowd
 	}
 }
 
-// result is the value that a change has made of another.
-func (c *Change) result(from Value, res Result) Value {
+// changed is the value that c has made of another.
+func changed(from driver.Value, c *driver.Change, res driver.Result) driver.Value {
 	if c.Data == nil {
-		return Value{}
+		return driver.Value{}
 	}
-	v := Value{Version: res.Version, Data: c.Data, Leases: make([]Lease, 0, len(from.Leases)+len(c.Leases))}
+	v := driver.Value{Version: res.Version, Data: c.Data, Leases: make([]driver.Lease, 0, len(from.Leases)+len(c.Leases))}
 	for _, l := range from.Leases {
-		if slices.Contains(c.Drop, l.Token) || slices.ContainsFunc(c.Leases, func(n NewLease) bool { return n.Token == l.Token }) {
+		if slices.Contains(c.Drop, l.Token) || slices.ContainsFunc(c.Leases, func(n driver.NewLease) bool { return n.Token == l.Token }) {
 			continue
 		}
 		l.Stopped = l.Stopped || slices.Contains(c.Stop, l.Token)
@@ -346,7 +347,7 @@ func (c *Change) result(from Value, res Result) Value {
 	}
 	for _, n := range c.Leases {
 		token := cmp.Or(n.Token, res.Version.Stamp)
-		v.Leases = append(v.Leases, Lease{
+		v.Leases = append(v.Leases, driver.Lease{
 			Token: token, Holder: n.Holder, Ends: res.Now.Add(n.TTL), Stopped: slices.Contains(c.Stop, token),
 		})
 	}
@@ -354,12 +355,12 @@ func (c *Change) result(from Value, res Result) Value {
 }
 
 // entry is the entry of a settled tick in a history of that length.
-func (s *Session) entry(settled protocol.Settled, kept int) Entry {
+func (s *Session) entry(settled protocol.Settled, kept int) driver.Entry {
 	id := strconv.AppendInt(make([]byte, 0, 64), settled.Tick, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.Token, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.From, 36)
 	id = append(append(id, '.'), settled.Outcome...)
-	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: kept}
+	return driver.Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: kept}
 }
 
 const (

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/record"
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// act is what somebody asks for about a name, such as a pause or a trigger.
+type act struct {
+	essential bool
+	rule      func(r *record.Record, at *record.Moment) (notify []driver.Notification, affirms bool)
+}
+
+// do applies a rule to the record of name, and returns its answer. If changed, the rule's tick is
+// published. Acts of this process about one name that arrive at the same time travel as one change.
+func do[A any](ctx context.Context, s *Session, what, name string, essential bool, rule func(r *record.Record, at *record.Moment) (a A, tick int64, changed bool, err error)) (A, error) {
+	var result struct {
+		answer A
+		err    error
+	}
+	_, err := s.acts.ask(ctx, s, name, act{essential, func(r *record.Record, at *record.Moment) ([]driver.Notification, bool) {
+		var tick int64
+		var changed bool
+		result.answer, tick, changed, result.err = rule(r, at)
+		return about(changed, name, tick), result.err == nil
+	}}, func(ctx context.Context, acts []act) ([]struct{}, error) {
+		return make([]struct{}, len(acts)), s.applyOne(ctx, name, func(r *record.Record, w *work) {
+			for _, a := range acts {
+				w.essential = w.essential || a.essential
+			}
+			w.rule = func(at *record.Moment) (notify []driver.Notification) {
+				w.affirms = false
+				for _, a := range acts {
+					its, affirms := a.rule(r, at)
+					notify, w.affirms = append(notify, its...), w.affirms || affirms
+				}
+				return notify
+			}
+		})
+	})
+	if err != nil {
+		var none A
+		return none, failed(what, name, err) // without a look at the result: the batch may go on for others
+	}
+	return result.answer, result.err
+}
+
+// Pause implements [protocol.Store].
+func (s *Session) Pause(ctx context.Context, name string, p protocol.Pause) (in protocol.Pause, err error) {
+	if err := cmp.Or(checkName(name), p.Validate()); err != nil {
+		return protocol.Pause{}, err
+	}
+	return do(ctx, s, "pause", name, true, func(r *record.Record, at *record.Moment) (in protocol.Pause, tick int64, changed bool, err error) {
+		in, err = r.Pause(p, at)
+		return in, protocol.PauseChanged, err == nil, err
+	})
+}
+
+// Resume implements [protocol.Store].
+func (s *Session) Resume(ctx context.Context, name string, q protocol.Resume) (was *protocol.Pause, err error) {
+	if err := cmp.Or(checkName(name), q.Validate()); err != nil {
+		return nil, err
+	}
+	return do(ctx, s, "resume", name, true, func(r *record.Record, at *record.Moment) (was *protocol.Pause, tick int64, changed bool, err error) {
+		was, err = r.Resume(q, at)
+		return was, protocol.PauseChanged, err == nil, err
+	})
+}
+
+// Cancel implements [protocol.Store].
+func (s *Session) Cancel(ctx context.Context, c protocol.Cancel) (protocol.Cancelled, error) {
+	if err := c.Validate(); err != nil {
+		return protocol.Cancelled{}, err
+	}
+	return do(ctx, s, "cancel", c.Name, true, func(r *record.Record, at *record.Moment) (a protocol.Cancelled, tick int64, changed bool, err error) {
+		a, changed, err = r.Cancel(c, at)
+		return a, protocol.Cancelling, changed, err
+	})
+}
+
+// Trigger implements [protocol.Store].
+func (s *Session) Trigger(ctx context.Context, t protocol.Trigger) (protocol.Triggered, error) {
+	if err := t.Validate(); err != nil {
+		return protocol.Triggered{}, err
+	}
+	return do(ctx, s, "trigger", t.Name, false, func(r *record.Record, at *record.Moment) (a protocol.Triggered, tick int64, changed bool, err error) {
+		a, changed, err = r.Trigger(t, at)
+		return a, a.Tick, changed, err
+	})
+}
+
+// Repair implements [protocol.Store].
+func (s *Session) Repair(ctx context.Context, q protocol.Repair) (a protocol.Repaired, err error) {
+	if err := q.Validate(); err != nil {
+		return protocol.Repaired{}, err
+	}
+	results, err := s.look(ctx, new(record.Record), driver.Op{Key: q.Name}, driver.Op{Key: q.Name, Newest: protocol.MaxHistory})
+	if err != nil {
+		return protocol.Repaired{}, failed("repair", q.Name, err)
+	}
+	settled, err := history(results[1].List, nil)
+	if err != nil {
+		return protocol.Repaired{}, failed("repair", q.Name, err)
+	}
+	var answer error
+	err = s.one(ctx, "repair", q.Name, func(r *record.Record, w *work) {
+		w.essential = true
+		w.rule = func(at *record.Moment) []driver.Notification {
+			r.Recall(settled)
+			a, answer = r.Repair(q, at)
+			w.affirms = answer == nil && a.Changed
+			return about(a.Changed, q.Name, protocol.PauseChanged)
+		}
+	})
+	return a, cmp.Or(err, answer)
+}
