@@ -122,7 +122,7 @@ func (s *Session) roundTrip() time.Duration { return time.Duration(s.took.Load()
 // the time that a round trip takes: a store that has a lot to do is asked less often.
 func (s *Session) pause(ctx context.Context, conflicts int) {
 	if took := s.roundTrip(); conflicts >= crowd {
-		sleep.For(ctx, sleep.Scatter(conflicts-crowd, took, min(64*took, longestPause)))
+		sleep.For(ctx, sleep.Scatter(conflicts-crowd, took, min(16*took, longestPause)))
 	}
 }
 
