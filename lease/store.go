@@ -78,15 +78,16 @@ type Claim struct {
 
 // asked is the claim as stores know it.
 func (c Claim) asked() protocol.Claim {
-	if c.Request == "" {
-		c.Request = protocol.NewRequest()
+	request := c.Request
+	if request == "" {
+		request = protocol.NewRequest()
 	}
 	var overlap protocol.Overlap
 	if c.NoOverlap {
 		overlap = protocol.OverlapWait
 	}
 	return protocol.Claim{
-		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request, TTL: c.TTL, Takeovers: c.Takeovers, TakeoverWithin: c.TakeoverWithin,
+		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: request, TTL: c.TTL, Takeovers: c.Takeovers, TakeoverWithin: c.TakeoverWithin,
 		NotBefore: c.NotBefore, NotAfter: c.NotAfter, MaxHold: c.MaxHold, Overlap: overlap,
 	}
 }

@@ -19,8 +19,9 @@ var (
 	// one. The lease is not renewed any more; until its deadline the holder can still settle it.
 	ErrReplaced = errors.New("lease: replaced by a newer tick")
 
-	// ErrRecord and ErrPermanent are part of the contract of drivers.
-	ErrRecord    = driver.ErrRecord
+	// ErrRecord is [driver.ErrRecord].
+	ErrRecord = driver.ErrRecord
+	// ErrPermanent is [driver.ErrPermanent].
 	ErrPermanent = driver.ErrPermanent
 )
 
