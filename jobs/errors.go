@@ -9,9 +9,8 @@ import (
 
 // Errors that callers ask for with errors.Is.
 var (
-	// ErrLeaseEnding matches the error of a handler that stopped before ctx ended, since the lease
-	// was about to end without a renewal. It says nothing about the work: the tick is not settled
-	// as failed, but left for another attempt, as when the lease is lost.
+	// ErrLeaseEnding matches the error of a handler that stopped because its lease was about to end
+	// without a renewal. The tick is left for another attempt, as when the lease is lost.
 	ErrLeaseEnding = errors.New("the lease was not renewed in time")
 
 	// ErrTimeout matches, with errors.Is, the failure of an attempt that a time limit ended, and the
@@ -22,7 +21,7 @@ var (
 	ErrGoexit = errors.New("handler ended its goroutine (runtime.Goexit, or t.FailNow in a test) instead of returning")
 )
 
-// PermanentError is a failure that another attempt would not change. [Permanent] makes one.
+// PermanentError is a failure that is not retried. See [Permanent].
 type PermanentError struct{ Err error }
 
 func (e *PermanentError) Error() string { return e.Err.Error() }

@@ -27,46 +27,42 @@ type Option func(*Spec)
 // WithTimezone evaluates the schedule in an IANA time zone instead of UTC.
 func WithTimezone(name string) Option { return func(s *Spec) { s.Timezone = name } }
 
-// WithTimeout limits one attempt. It does not limit the tick: retries have a timeout each.
+// WithTimeout limits each attempt; a retry has all of it again.
 func WithTimeout(d time.Duration) Option { return func(s *Spec) { s.Timeout = d } }
 
 // WithRetry tries a failed run again under the same lease.
 func WithRetry(r Retry) Option { return func(s *Spec) { s.Retry = r } }
 
-// WithDelivery says what happens when the holder dies. See [AtLeastOnce], [AtMostOnce].
+// WithDelivery sets what happens when the holder dies.
 func WithDelivery(d Delivery) Option { return func(s *Spec) { s.Delivery = d } }
 
 // WithMaxTakeovers bounds the grants of one tick after the first.
 func WithMaxTakeovers(n int) Option { return func(s *Spec) { s.MaxTakeovers = n } }
 
-// WithOverlap says what happens while an earlier tick still runs. See [Forbid], [Allow], [Queue],
-// [Replace].
+// WithOverlap sets what happens while an earlier tick still runs.
 func WithOverlap(o Overlap) Option { return func(s *Spec) { s.Overlap = o } }
 
-// WithMisfire says what happens to ticks that start later than grace. See [MisfireSkip],
-// [MisfireLatest], [MisfireAll].
+// WithMisfire sets what happens to ticks that start later than grace.
 func WithMisfire(m Misfire, grace time.Duration) Option {
 	return func(s *Spec) { s.Misfire, s.MisfireGrace = m, grace }
 }
 
-// WithCatchUp bounds the misfires that may run at all: none older than window, and at most n.
+// WithCatchUp runs at most n misfires, and none older than window.
 func WithCatchUp(window time.Duration, n int) Option {
 	return func(s *Spec) { s.CatchUpWindow, s.MaxCatchUp = window, n }
 }
 
-// WithJitter spreads the starts of ticks. It does not change the tick's identity, nor Run.Tick.
+// WithJitter spreads the starts of ticks. Run.Tick stays the same.
 func WithJitter(d time.Duration) Option { return func(s *Spec) { s.Jitter = d } }
 
 // WithRate limits how often the job may be triggered by hand, with burst triggers at once.
 // Scheduled ticks are not limited.
 func WithRate(r Rate, burst int) Option { return func(s *Spec) { s.Rate, s.Burst = r, burst } }
 
-// WithWeight makes a run take so much of its replica's capacity; see [Spec].Weight and
-// scheduler.WithMaxRuns.
+// WithWeight sets how much of a replica's capacity a run takes: [Spec].Weight.
 func WithWeight(n int) Option { return func(s *Spec) { s.Weight = n } }
 
-// WithHistory makes the store keep so many settled ticks of the job; see [Spec].History, and for
-// how many bytes they may take [Spec].HistoryBytes.
+// WithHistory sets how many settled ticks the store keeps. See [Spec].History.
 func WithHistory(n int) Option { return func(s *Spec) { s.History = n } }
 
 // WithLeader makes the job a task that runs all the time on one replica; its schedule must be "".

@@ -5,9 +5,8 @@ import (
 	"log/slog"
 )
 
-// Payload is a text that a trigger gives to the run: at most 4096 bytes of UTF-8 without NUL, such
-// as JSON. It may be a secret, so it prints, and is marshalled, as its size, whatever prints it:
-// runs are logged. string(p) and []byte(p) are its content.
+// Payload is what a trigger gives to the run: at most 4096 bytes of UTF-8 without NUL, such as JSON. It
+// may be a secret, so it prints and marshals as its size. string(p) and []byte(p) are its content.
 type Payload string
 
 // Format prints the size, whatever the verb.

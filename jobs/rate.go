@@ -41,7 +41,7 @@ func ParseRate(s string) (Rate, error) {
 // IsZero reports whether r is no limit.
 func (r Rate) IsZero() bool { return r == Rate{} }
 
-// Every returns the time that one takes on average, Per divided by Count; 0 for the zero Rate.
+// Every returns Per divided by Count; 0 for the zero Rate.
 func (r Rate) Every() time.Duration { return r.Per / time.Duration(max(r.Count, 1)) }
 
 // String returns what [ParseRate] reads: "1/10m", and "" for the zero Rate.
@@ -55,7 +55,7 @@ func (r Rate) String() string {
 // MarshalText returns String.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText sets r to what [ParseRate] makes of text, and leaves it as it was when that fails.
+// UnmarshalText is [ParseRate]. It leaves r as it was if that fails.
 func (r *Rate) UnmarshalText(text []byte) error {
 	parsed, err := ParseRate(string(text))
 	if err != nil {

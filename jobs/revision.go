@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 )
 
-// Revision identifies this definition of the job, for people to compare: 12 hexadecimal digits of a
-// hash over the whole [Spec]. It covers the rules of the time zone from 2020 to 2059, by this
-// machine's zone data. Replicas with different revisions run their own, and no tick twice.
+// Revision returns 12 hexadecimal digits of a hash over the whole [Spec], for people to compare. It
+// covers the rules of the time zone from 2020 to 2059, by this machine's zone data. Replicas with
+// different revisions run their own, and no tick twice.
 func (j *Job) Revision() string {
 	if rules := j.rules(); rules != "" {
 		return hash([]any{normal(j.spec), rules})
@@ -16,7 +16,7 @@ func (j *Job) Revision() string {
 	return hash(normal(j.spec))
 }
 
-// ScheduleRevision is a hash of the same kind over the fields that decide when the ticks are.
+// ScheduleRevision is such a hash over the fields that decide when the ticks are.
 func (j *Job) ScheduleRevision() string {
 	s := normal(j.spec)
 	decides := []any{s.Name, s.Schedule, s.Timezone, s.Leader} // these alone, whatever else later versions know

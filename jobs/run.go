@@ -6,12 +6,10 @@ import (
 	"time"
 )
 
-// Handler does a job's work for one tick.
-//
-// ctx ends when the run has to stop: the tick's lease is lost, the job's timeout has passed, or the
-// replica shuts down; [context.Cause] says which. A nil error settles the tick as succeeded, any
-// other as failed once the retries of the job's policy are used up. Handlers of different ticks may
-// run concurrently.
+// Handler does a job's work for one tick. ctx ends when the tick's lease is lost, the job's timeout has
+// passed, or the replica shuts down; [context.Cause] says which. A nil error settles the tick as
+// succeeded, any other as failed once the retries of the job's policy are used up. Handlers of
+// different ticks may run concurrently.
 type Handler func(ctx context.Context, run Run) error
 
 // Run is one execution of a tick by one replica.
@@ -44,9 +42,8 @@ type Lease interface {
 	// Deadline is when the run must have stopped unless the lease is renewed first. It is a reading
 	// of the local clock with its monotonic part, so compare it with time.Now or time.Until.
 	Deadline() time.Time
-	// Valid reports whether the lease is still proved held at this instant. Ask right before a
-	// write that cannot carry the token. A true answer can be out of date when the caller acts on
-	// it; only the token closes that gap.
+	// Valid reports whether the lease is proved held at this instant. Ask right before a write that
+	// cannot carry the token. The answer can be out of date when the caller acts on it.
 	Valid() bool
 	// OnRenewal calls f with the new deadline after each renewal, until stop is called. f runs on
 	// the goroutine that renews every lease of the process: it must not block.
@@ -61,7 +58,7 @@ func (r Run) TickID() string {
 
 type runKey struct{}
 
-// NewContext returns a context that carries run, as the one that a handler is called with does.
+// NewContext returns a context that carries run: see [FromContext].
 func NewContext(ctx context.Context, run Run) context.Context {
 	return &runContext{ctx, run}
 }

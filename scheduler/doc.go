@@ -1,15 +1,12 @@
 // Package scheduler decides when and where a job runs: it claims each tick in the store, runs it
 // under a lease, and settles it.
 //
-// Every replica of a fleet runs a [Scheduler] with the same jobs over one store. There is no
-// leader: the store grants a tick to one of the replicas that claim it. Schedules are evaluated on
-// the store's clock, whatever a replica's own says. Ticks are taken in order: after a gap, the
-// misfire policy of the job decides about those that came due meanwhile.
+// Every replica of a fleet runs a [Scheduler] with the same jobs over one store. There is no leader:
+// the store grants a tick to one of the replicas that claim it. Schedules follow the store's clock.
+// Ticks are taken in order; after a gap, the misfire policy of the job decides about those that came
+// due meanwhile.
 //
-// A run ends with its lease: when that cannot be renewed, the context of the run is cancelled
-// before the store can grant the tick again. A handler that goes on runs beside the next holder,
-// and the fencing token of its [jobs.Run] keeps it from doing harm.
-//
-// docs/scheduler.md has the states of a job, who claims first, and what follows when something
-// fails.
+// If a lease cannot be renewed, the context of its run is cancelled before the store can grant the
+// tick again. A handler that goes on runs beside the next holder, and the fencing token of its
+// [jobs.Run] keeps it from doing harm. See docs/scheduler.md.
 package scheduler

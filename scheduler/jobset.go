@@ -31,17 +31,14 @@ type Changes struct {
 	Added, Redefined, Removed []string
 }
 
-// Update makes the jobs of the scheduler those of the registry, before or while it runs. It adds,
-// defines again and removes jobs that differ by name and [jobs.Job.Revision]. Of the rest it takes
-// the new handlers, which the next runs call: a closure that changed has no revision. The new jobs
-// are complete when it returns; their ticks are claimed a moment later, see [Scheduler.WaitReady].
+// Update makes the jobs of the registry those of the scheduler, before or while it runs: it adds, defines
+// again and removes jobs that differ by name and [jobs.Job.Revision]. Other jobs get their new
+// handlers, which the next runs call. A nil registry is an empty one. Ticks of new jobs are claimed a
+// moment later, see [Scheduler.WaitReady].
 //
-//	a job that is     a run of it that is under way
-//	defined again      goes on as it was begun; a leader task is cancelled with [ErrRemoved] and begins again
-//	removed           goes on, and is settled; a leader task is cancelled with [ErrRemoved]
-//
-// A job that was defined again with another schedule has missed none of the ticks that the new one
-// had in the past. A nil registry is an empty one.
+// Runs of a job that was defined again or removed go on and are settled. A leader task is cancelled
+// with [ErrRemoved], and begins again if it is defined again. A job with another schedule has missed
+// none of the ticks that the new one had in the past.
 func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 	s.updating.Lock()
 	defer s.updating.Unlock()
@@ -52,9 +49,8 @@ func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 	return s.updateLocked()
 }
 
-// Add adds jobs to those of the scheduler, all or none of them, before or while it runs, as
-// [Scheduler.Update] does. The error joins a fault for each name that is taken, and for each job
-// that is nil.
+// Add adds jobs as [Scheduler.Update] does, all or none of them. The error joins a fault for each
+// name that is taken and each job that is nil.
 func (s *Scheduler) Add(list ...*jobs.Job) error {
 	s.updating.Lock()
 	defer s.updating.Unlock()
@@ -65,8 +61,8 @@ func (s *Scheduler) Add(list ...*jobs.Job) error {
 	return nil
 }
 
-// Remove removes the job of that name from this replica, as [Scheduler.Update] does, and reports
-// whether there was one. Replicas that still have the job go on with it.
+// Remove removes a job from this replica as [Scheduler.Update] does, and reports whether it had one of
+// that name. Replicas that still have the job go on with it.
 func (s *Scheduler) Remove(name string) (removed bool) {
 	s.updating.Lock()
 	defer s.updating.Unlock()

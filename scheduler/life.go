@@ -74,9 +74,9 @@ func (l *life) cancelRuns() {
 	}
 }
 
-// Start is [Scheduler.Run] for callers that do not want to wait. It starts everything and returns
-// at once, also when the store does not answer yet; see [Scheduler.WaitReady]. Stop with
-// [Scheduler.Shutdown]. It returns an error when Start, Run or Shutdown was called before.
+// Start is [Scheduler.Run] for callers that do not want to wait: it returns at once, even if the store
+// does not answer yet. See [Scheduler.WaitReady]. Stop with [Scheduler.Shutdown]. It fails if Start,
+// Run or Shutdown was called before.
 func (s *Scheduler) Start() error {
 	if err := s.life.start("Start"); err != nil {
 		return err
@@ -86,13 +86,12 @@ func (s *Scheduler) Start() error {
 }
 
 // Run claims ticks and runs them until ctx ends or [Scheduler.Shutdown] is called. Then it claims
-// nothing more, and lets runs finish within the shutdown grace. It cancels the others, with
-// [ErrStopping] as the cause, and releases their ticks. It returns nil when everything that it
-// started has ended. It returns a [*StuckError] when runs went on for 10 s after they were
-// cancelled. It fails at once when Start, Run or Shutdown was called before. Values of ctx reach
-// the handlers.
+// nothing more and lets runs finish within the shutdown grace. It cancels the others, with
+// [ErrStopping] as the cause, and releases their ticks. It returns nil when everything has ended, and
+// a [*StuckError] if runs went on for 10 s after they were cancelled. It fails at once if Start, Run or
+// Shutdown was called before. Handlers see the values of ctx.
 //
-// While the store does not answer, at the start too, Run waits for it.
+// If the store does not answer, Run waits for it, at the start too.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("scheduler: Run: ctx: nil must be a context")
@@ -109,16 +108,14 @@ func (s *Scheduler) Run(ctx context.Context) error {
 // time that remains when it is called, and at most this.
 const cutBefore = 5 * time.Second
 
-// Shutdown stops what Start or Run has started and returns when everything has ended, with what Run
-// returns. It claims nothing more and lets runs finish. It cancels the others, with [ErrStopping]
-// as the cause, and releases their ticks when the shutdown grace is over, but in time before ctx
-// ends. That is when four fifths of its time have passed, or 5 s before its deadline, whichever is
-// later. Of the 15 s that fx gives, runs have 12 s to finish and 3 s to return.
+// Shutdown stops what Start or Run has started, and returns what Run returns when everything has ended.
+// It lets runs finish. When the shutdown grace is over, it cancels them with [ErrStopping] as the cause
+// and releases their ticks; earlier if ctx ends before: after four fifths of its time, or 5 s before
+// its deadline, whichever is later. Of the 15 s that fx gives, runs have 12 s to finish.
 //
-// When ctx ends before everything else does, the error wraps the cause of ctx and a [*StuckError]
-// when handlers still run. The rest ends in the background, see [Scheduler.Done]. A second Shutdown
-// waits for the same end. Before Start and Run, it returns an error, and neither can be called any
-// more.
+// If ctx ends first, the error wraps its cause, and a [*StuckError] if handlers still run. The rest ends
+// in the background, see [Scheduler.Done]. A second Shutdown waits for the same end. Before Start and
+// Run it fails, and so do they afterwards.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	if err := s.life.halt(); err != nil {
 		return err

@@ -11,14 +11,13 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// LogEvents returns an observer that logs: what became of each tick at info, what went wrong at
-// warn or error, and the rest at debug. Messages are constant; the facts are attributes. A nil
-// logger is slog.Default(). Give it to [WithObserver]. Then a handler that blocks delays log
-// records and in the end loses some, which is logged when it works again, and harms nothing else.
+// LogEvents returns an observer for [WithObserver] that logs what became of each tick at info, what
+// went wrong at warn or error, and the rest at debug. Messages are constant; the facts are attributes.
+// A nil logger is slog.Default(). If a handler blocks for long, log records are lost, which is logged
+// later.
 func LogEvents(logger *slog.Logger) func(Event) { return logEvents(logger, false) }
 
-// LogTroubles is LogEvents without successes: it logs failures, losses, skips, troubles of the
-// store or the fleet, and that the store answers again.
+// LogTroubles is LogEvents without what went well.
 func LogTroubles(logger *slog.Logger) func(Event) { return logEvents(logger, true) }
 
 func logEvents(logger *slog.Logger, quiet bool) func(Event) {

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// WaitReady returns nil when the store has answered and has a record of every job of the last
-// [Scheduler.Update]. From then on its ticks are claimed, and it can be triggered and paused. When
-// ctx ends first the error wraps the cause of ctx and what the store last failed with, and says
-// what to change. It may be called before [Scheduler.Start], or beside [Scheduler.Run].
+// WaitReady returns nil once the store has a record of every job of the last [Scheduler.Update]: from
+// then on ticks are claimed, and jobs can be triggered and paused. If ctx ends first, the error wraps
+// the cause of ctx and the last failure of the store, and says what to change. It may be called before
+// [Scheduler.Start], or beside [Scheduler.Run].
 func (s *Scheduler) WaitReady(ctx context.Context) error {
 	for {
 		news := s.news.wait()

@@ -14,18 +14,11 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// Errors that callers ask for with errors.Is.
+// Causes of the context of a run or of a leader task, for errors.Is.
 var (
-	// ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is
-	// over. [Scheduler.WaitReady] returns it when the replica stops or has stopped.
-	ErrStopping = errors.New("scheduler: the replica is stopping")
-
-	// ErrPaused is the cause of the context of a leader task whose job was paused.
-	ErrPaused = errors.New("scheduler: the job is paused")
-
-	// ErrRemoved is the cause of a leader task's context when the job was removed from its
-	// scheduler, or defined again. Runs of ticks are not cancelled then.
-	ErrRemoved = errors.New("scheduler: the job was removed or defined again")
+	ErrStopping = errors.New("scheduler: the replica is stopping")              // the shutdown grace is over; also of [Scheduler.WaitReady]
+	ErrPaused   = errors.New("scheduler: the job is paused")                    // of a leader task
+	ErrRemoved  = errors.New("scheduler: the job was removed or defined again") // of a leader task
 )
 
 // run is one run of a tick by this replica.

@@ -97,10 +97,9 @@ type Scheduler struct {
 	unread map[string]time.Time // errors of records that cannot be read, and when an event said so
 }
 
-// New makes a scheduler of the jobs that are in the registry now, those that name groups only if
-// this replica serves one of them. Later changes of the registry have no effect but through
-// [Scheduler.Update]. It starts nothing: see [Scheduler.Run]. The error joins all faults of its
-// arguments.
+// New makes a scheduler of the jobs of the registry. Jobs that name groups count only if this replica
+// serves one of them. Later changes of the registry take effect through [Scheduler.Update] only. It
+// starts nothing: see [Scheduler.Run]. The error joins all faults of the arguments.
 func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
 	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), ttl: 15 * time.Second, grace: 30 * time.Second, module: mainPackage()}
 	var faults []error
@@ -184,18 +183,16 @@ type JobStatus struct {
 	Watermark time.Time // every tick up to it is decided; zero before the store has answered
 	Leader    bool      // it is a leader task, which has no ticks
 	Leads     bool      // and this replica runs it
-	// Overdue is how long ago a tick had to have begun that neither runs nor is settled. The
-	// schedule, the job's jitter and its misfire grace say when. It is 0 while no tick is late, the
-	// next one is paused or waits for an earlier one that runs; and for a leader task. It grows
-	// while the store is away, and while no replica has room.
+	// Overdue is for how long a tick that neither runs nor is settled has been late, by the schedule,
+	// the job's jitter and its misfire grace. It grows while the store is away and while no replica has
+	// room. It is 0 if the next tick is paused or waits for one that runs, and for a leader task.
 	Overdue time.Duration
 	// LastSuccess and LastFailure are when a tick was last settled as succeeded and as failed, by
-	// fleet time. Each is zero unless this replica settled it, or has read it in the record. That has
-	// the newer of the two.
+	// fleet time, as far as this replica knows. The newer of the two is in the record.
 	LastSuccess, LastFailure time.Time
-	// FailingSince is since when attempts of a run by this replica fail, a leader task's too: two in a
-	// row or more. It is zero when none does. An attempt that has run for 5 min, and for two of the
-	// longest waits of its retry policy, does well.
+	// FailingSince is since when attempts of a run by this replica fail, two in a row or more, of a
+	// leader task too. It is zero once an attempt has run for 5 min and for two of the longest waits of
+	// its retry policy.
 	FailingSince time.Time
 }
 
