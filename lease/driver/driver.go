@@ -28,42 +28,41 @@ type permanentError struct{ error }
 func (e permanentError) Is(target error) bool { return target == ErrPermanent }
 func (e permanentError) Unwrap() error        { return e.error }
 
-// Store keeps values under keys. All methods are safe for concurrent use. An error means that the
-// outcome is unknown.
+// Store keeps values under keys. All methods are safe for concurrent use. If a method returns an
+// error, it is unknown whether the operation took place.
 type Store interface {
-	// Do carries out operations, each on one key, and returns a result for each, in order.
-	// Operations of one call are independent: one that fails or conflicts does not hold up the
-	// others. Several on one key are carried out in order. A store whose round trips are dear sends
-	// together what concurrent calls ask for.
+	// Do carries out operations, each on one key, and returns a result for each, in order. Operations
+	// are independent: if one fails or conflicts, the others go on. Several on one key are carried out
+	// in order. If round trips are expensive, batch the operations of concurrent calls.
 	Do(ctx context.Context, ops []Op) []Result
 
-	// Scan lists keys that begin with prefix and have a value, about count at a time, in no order.
-	// Its cursor is "" at first and then the returned next, which is "" when there are no more. A
-	// key that has a value throughout is listed, perhaps twice.
+	// Scan lists keys that begin with prefix and have a value, about count at a time, in no order. The
+	// first call has the cursor ""; each later one has the next of the call before, until that is "".
+	// A key that has a value throughout is listed at least once.
 	Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error)
 
-	// Time returns the store's clock, and since when the store remembers: a later since than before
-	// means that it has lost its values.
+	// Time returns the time of the store's clock, and since when the store remembers. If since is later
+	// than in an earlier call, the store has lost its values.
 	Time(ctx context.Context) (now, since time.Time, err error)
 
 	// Subscribe calls notify with every Notification of a change until ctx ends or the connection
-	// fails. It calls it with the zero one once it listens, and again whenever it may have missed
-	// some. Notifications can get lost, come twice, and come in another order.
+	// fails. It calls notify with the zero Notification once it listens, and whenever it may have
+	// missed some. Notifications may be lost, repeated or reordered.
 	Subscribe(ctx context.Context, notify func(Notification)) error
 }
 
-// Messenger is a [Store] that carries messages by itself. On any other, messages travel as
-// notifications of a change.
+// Messenger is implemented by a [Store] that carries messages itself. On any other Store, messages
+// travel as notifications of a change.
 type Messenger interface {
-	// Publish sends a message, of 1 to 64 KiB, to everybody who receives at the time, the sender
-	// included. It may get lost.
+	// Publish sends a message of 1 byte to 64 KiB to everybody who receives at the time, the sender
+	// included. The message may be lost.
 	Publish(ctx context.Context, message []byte) error
 	// Receive calls receive with each message until ctx ends or the connection fails.
 	Receive(ctx context.Context, receive func(message []byte)) error
 }
 
-// Op is one operation on a key: whichever of the others is set, or a read of the value when none
-// is.
+// Op is one operation on a key. At most one of Change, Renew, Append and Newest is set; if none is, the
+// operation reads the value.
 //
 // A key is a name, or a word, a colon and a name. "lock:" begins that of a name's lock, "limit:"
 // that of its limit, "journal:" that of its journal. The keys "journal:", "audit:", "progress:" and
@@ -74,53 +73,51 @@ type Op struct {
 	Renew  *Renewal
 	Append []Entry // to the list of the key, whatever its value is
 	Newest int     // reads the newest so many of the list
-	// First, of a read of the value, says that so many of the first bytes of its data are enough,
-	// and of its version the stamp. A store may return more; 0 means all.
+	// First is how many bytes of the data a read of the value needs, from the start; of the version it
+	// then needs the stamp only. A store may return more. 0 means all.
 	First int
 }
 
-// Value is kept by a store under a key. Nobody changes the bytes of its data: who gets them may
-// keep them.
+// Value is what a store keeps under a key. Nobody modifies Data, so that callers may retain it.
 type Value struct {
 	Version Version // the zero Version when there is no value
 	Data    []byte
 	Leases  []Lease // in no order
 }
 
-// Version differs between any two changes of a key, also after a snapshot came back or the key was
-// made again.
+// Version is different after each change of a key, even if a snapshot was restored or the key was
+// removed in between.
 type Version struct {
-	// Stamp rises strictly with each change of a value: at least one more than before, at least
-	// Change.MinStamp, and at least the store's clock in microseconds. A lease that the change
-	// granted has it as its fencing token.
+	// Stamp is higher after each change: at least the one before plus 1, at least Change.MinStamp, and
+	// at least the store's clock in microseconds. It is the fencing token of leases that the change
+	// granted.
 	Stamp int64
 	ID    string // of the change that made it
 }
 
-// Lease is a lease on a part of a value. Its end is a field beside the data, which a renewal
-// extends and which the store compares; neither changes the version.
+// Lease is a lease on a part of a value. The store keeps its end beside the data: a renewal extends it
+// without changing the version.
 type Lease struct {
 	Token  int64
 	Holder string    // who may renew it
 	Ends   time.Time // by the store's clock
-	// Renewed is when it was granted or renewed last, by the store's clock. Stores set it if each
-	// process finds out for itself when a lease ends. If it is zero, that time is Ends less the TTL.
+	// Renewed is when the lease was granted or renewed last, by the store's clock. A store sets it if
+	// each process finds out for itself when a lease ends. The zero time means Ends minus the TTL.
 	Renewed time.Time `json:",omitzero"`
-	// Stopped leases are not renewed any more: they are to end.
+	// Stopped leases cannot be renewed any more.
 	Stopped bool
 }
 
-// Change replaces a value if all of its conditions hold at one instant of the store's clock. When
-// the present version has the same ID the change was made before, and its answer was lost: it is
-// Done, whatever its conditions say.
+// Change replaces a value if all of its conditions hold at one instant of the store's clock. If the
+// present version has the ID of the change, the change was made before and its answer was lost: the
+// result is Done, whatever the conditions say.
 type Change struct {
 	From Version // the present version; zero: there is no value
 	ID   string  // unique to the request: with the stamp it makes the new version. The pattern of a name
 	// NotBefore and NotAfter bound the store's time, inclusive. The zero time means no bound. A
 	// store whose clock has a coarser unit rounds NotBefore up and NotAfter down.
 	NotBefore, NotAfter time.Time
-	// Ended are tokens of leases that the decision takes to have ended: each must be absent, or its
-	// end must have passed.
+	// Ended are tokens of leases that must have ended: each is absent, or its end has passed.
 	Ended []int64
 
 	Data     []byte // the new value; nil removes the key with its leases and its list
@@ -128,31 +125,31 @@ type Change struct {
 	// Leases are granted, or begin again, with an end of TTL from now. Token 0 stands for the new
 	// stamp.
 	Leases []NewLease
-	Stop   []int64 // leases that are not to be renewed any more
+	Stop   []int64 // leases that must not be renewed any more
 	Drop   []int64 // leases that are removed
 
 	// Append adds to the bounded list beside the value, in the same step where the store can.
 	Append []Entry
 	// Notify is published when the change is made.
 	Notify []Notification
-	// Keep is for how long the value is kept when nobody touches it, at least; 0 for ever.
+	// Keep is for how long, at least, the value is kept after it was touched last; 0 means for ever.
 	Keep time.Duration
-	// Claims is set on what decides a claim: it is Refused while the store grants nothing.
+	// Claims is set if the change decides a claim: it is Refused while the store grants nothing.
 	Claims bool
-	// Essential changes have to work when the store's memory is full: they end something.
+	// Essential changes must succeed even if the store is full: they end something.
 	Essential bool
 }
 
-// NewLease is a lease to begin. It ends no sooner than after its TTL. A store whose clocks may run
-// at different speeds keeps it for longer, by at most 2 % and 5 ms, and so a renewed one.
+// NewLease is a lease to begin. It lasts for its TTL at least. If clocks of the store may run at
+// different speeds, it lasts longer, by at most 2 % and 5 ms, and so does a renewed lease.
 type NewLease struct {
 	Token  int64
 	Holder string
 	TTL    time.Duration
 }
 
-// Renewal extends a lease to TTL from now if the token is there, has that holder, and is not
-// stopped. It changes neither data nor version, even when the lease has run out.
+// Renewal extends a lease to TTL from now if there is a lease with this token and holder that is not
+// stopped, even if it has run out. It changes neither data nor version.
 type Renewal struct {
 	Token  int64
 	Holder string
@@ -179,17 +176,17 @@ type Notification struct {
 type Status int
 
 const (
-	// Done: the change was made or the lease renewed; Version is the present one. Of a read: Value
-	// is the present one.
+	// Done: the change was made or the lease renewed, and Version is the present one; or Value was
+	// read.
 	Done Status = iota + 1
-	// Conflict: the version, an ended lease or a renewed one was not as named. Nothing has changed;
-	// Value is the present one.
+	// Conflict: the version, a lease that must have ended, or the lease to renew was not as the
+	// operation says. Nothing has changed; Value is the present one.
 	Conflict
-	// OutOfBounds: the version is as named, but the store's time is not within the bounds. Nothing
-	// has changed; Value is the present one.
+	// OutOfBounds: the version matches, but the store's time is not within the bounds. Nothing has
+	// changed; Value is the present one.
 	OutOfBounds
-	// Refused: the store grants nothing for Wait, whatever is asked for (a failover a moment ago).
-	// Nothing has changed.
+	// Refused: the store decides no claims for another Wait, such as after a failover. Nothing has
+	// changed.
 	Refused
 )
 
