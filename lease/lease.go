@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/internal/steady"
 )
 
-// Lease is a tick, or a lock, that is held. Its renewer renews it until it is settled, released or
+// Lease is a tick, or a lock, that is held. Its [Renewer] renews it until it is settled, released or
 // lost. It is safe for concurrent use.
 type Lease struct {
 	renewer *Renewer
@@ -55,10 +55,10 @@ type listener struct {
 	stopped  bool
 }
 
-// Context ends when the lease is lost, with a [*LostError] as its cause, and when it has to make
-// room for a newer tick, with [ErrReplaced]. It ends when somebody has cancelled its tick, with a
-// [*CancelledError], and when it is settled or released, with [ErrReleased]. It also ends with the
-// context that it was made from. It carries the values of that context.
+// Context returns a context that ends when the lease does. Its cause is a [*LostError] if the lease was
+// lost, [ErrReplaced] if it must make room for a newer tick, a [*CancelledError] if somebody cancelled
+// its tick, and [ErrReleased] after Settle, Release or Abandon. It is a child of the context that the lease
+// was made from.
 func (l *Lease) Context() context.Context { return l.ctx }
 
 // Name returns the name that is held.
@@ -74,22 +74,20 @@ func (l *Lease) Token() int64 { return l.grant.Token }
 // Attempt returns the number of the run, from 1; 0 for permits of a lock.
 func (l *Lease) Attempt() int { return int(l.attempt.Load()) }
 
-// Valid reports whether the lease is proved held at this instant. Ask right before a write that
-// cannot carry the token. It can be valid although its context has ended. That leaves time to end
-// the work in good order. It is so when the parent context has ended, or the lease has to make room
-// for a newer tick.
+// Valid reports whether the lease is proved held at this instant. Ask right before a write that cannot
+// carry the token. A lease may be valid although its context has ended, because the parent context
+// has, or because it must make room for a newer tick: that leaves time to end the work in good order.
 func (l *Lease) Valid() bool {
 	return !l.over.Load() && steady.Now() < l.end()
 }
 
-// Deadline is when the lease stops to be valid unless it is renewed first, by the local clock.
+// Deadline returns when the lease stops being valid unless it is renewed first, by the local clock.
 func (l *Lease) Deadline() time.Time {
 	return l.end().Time()
 }
 
-// Renewals returns how often the lease was renewed so far. It also returns the least time that was
-// left to its deadline when a renewal was answered: how near it was to be lost. The margin is above
-// 0; 0 while there was no renewal.
+// Renewals returns how often the lease was renewed, and the least time that was left to its deadline at
+// a renewal, which is above 0. The margin is 0 before the first renewal.
 func (l *Lease) Renewals() (n int, margin time.Duration) {
 	l.renewer.mu.Lock()
 	defer l.renewer.mu.Unlock()
@@ -99,21 +97,20 @@ func (l *Lease) Renewals() (n int, margin time.Duration) {
 // maxMargins is how many margins a lease keeps.
 const maxMargins = 8
 
-// Margins returns the times that were left to the deadline when the newest renewals were answered,
-// oldest first: at most 8, each above 0.
+// Margins returns the times that were left to the deadline at the newest renewals, oldest first: at
+// most 8, each above 0.
 func (l *Lease) Margins() []time.Duration {
 	l.renewer.mu.Lock()
 	defer l.renewer.mu.Unlock()
 	return slices.Clone(l.margins)
 }
 
-// OnRenewal calls f with the new deadline after each renewal until stop is called or the lease
-// ends. The deadlines rise, and calls never overlap. f runs on the goroutine that received the
-// answer, and must not block, nor call Close of the renewer. To miss no deadline, call OnRenewal
-// before [Lease.Deadline].
+// OnRenewal calls f with the new deadline after each renewal, until stop is called or the lease ends.
+// The deadlines rise, and calls never overlap. f runs on the goroutine that received the answer; it
+// must not block, nor call Close of the renewer. To miss no deadline, call OnRenewal before
+// [Lease.Deadline].
 //
-// No call begins after stop has returned, but one that is under way may still end after it. stop
-// does not wait, so that f may call it.
+// No call begins after stop has returned, but one that is under way may end later. f may call stop.
 func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
 	p := &listener{f: f}
 	l.renewer.mu.Lock()
@@ -128,8 +125,8 @@ func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
 	}
 }
 
-// notify calls the listeners that do not know the deadline yet. Where another goroutine is calling
-// one, that does it.
+// notify calls the listeners that do not know the deadline yet. If another goroutine is calling a
+// listener, that goroutine calls it again.
 func (l *Lease) notify() {
 	mu := &l.renewer.mu
 	mu.Lock()
@@ -148,10 +145,10 @@ func (l *Lease) notify() {
 	}
 }
 
-// SetAttempt records, now and in the store, that the holder has begun another attempt under the
-// same lease. An error means that a takeover may give the same number again. It is [ErrFenced],
-// which ends the lease, when the tick was granted to another. It is the cause of the lease's
-// context when that has ended the lease before.
+// SetAttempt records, now and in the store, that the holder has begun another attempt under the same
+// lease. If it fails, a takeover may give the same number again. The error is [ErrFenced] if the tick
+// was granted to another, which ends the lease, and the cause of the lease's context if that has ended
+// before.
 func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	l.renewer.mu.Lock()
 	kept := l.index >= 0
@@ -173,35 +170,35 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	return err
 }
 
-// AwaitStart has l renewed for one TTL more only, until Started is called: a holder that cannot
-// begin its work must not keep it from others. Call it right after [Renewer.Keep].
+// AwaitStart limits the renewals to one more TTL until [Lease.Started] is called, so that a holder that
+// cannot begin its work does not keep it from others. Call it right after [Renewer.Keep].
 func (l *Lease) AwaitStart() {
 	l.renewer.mu.Lock()
 	l.startBy = steady.Now().Add(l.grant.TTL)
 	l.renewer.mu.Unlock()
 }
 
-// Started has l renewed as long as it is held again: the work that it was granted for has begun.
+// Started lifts the limit of [Lease.AwaitStart]: the work has begun.
 func (l *Lease) Started() { l.renewer.started(l) }
 
-// SetNote sets what the store keeps beside the outcome when the lease is settled: at most 4 KiB of
-// UTF-8. The default is nothing.
+// SetNote sets the note that the store keeps beside the outcome when the lease is settled: at most 4 KiB
+// of UTF-8. The default is none.
 func (l *Lease) SetNote(note string) {
 	l.renewer.mu.Lock()
 	l.note = note
 	l.renewer.mu.Unlock()
 }
 
-// Check renews the lease soon instead of in its time, for a holder that was notified that the store
-// has news about it.
+// Check renews the lease soon, not only when a renewal is due. Call it when the store may have news about the
+// lease.
 func (l *Lease) Check() { l.renewer.check(l) }
 
-// Settle records the outcome of the tick, finally. It ends the lease's context, then tries until it
-// is done, ctx ends, or the store says [ErrFenced]. The error is then that, or the cause of the end
-// of ctx with the last error. Meanwhile the store's lease is renewed, and after it has run out
-// Settle still succeeds unless the tick was granted to another. An outcome that does not hold 1 to
-// 64 of a-z _, or the note expired, is not recorded. A lock has no outcome: it is released. Use a
-// context that is not the work's: [context.WithoutCancel].
+// Settle records the outcome of the tick, which is final. It first ends the lease's context, and then
+// tries until the store has answered or ctx ends. It succeeds even if the lease has run out meanwhile,
+// unless the tick was granted to another: then the error is [ErrFenced]. If ctx ends, the error wraps
+// its cause and the last failure. An outcome that is not 1 to 64 of a-z _, or an invalid note, is not
+// recorded. A lock has no outcome: it is released. Do not pass the context of the work, but for example
+// [context.WithoutCancel] of it.
 func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 	if l.lock != nil {
 		return l.Release(ctx)
@@ -217,8 +214,8 @@ func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 	return l.finish(ctx, func(ctx context.Context) error { return l.renewer.store.Settle(ctx, l.final(), outcome) })
 }
 
-// Release gives the tick up undecided, so that it can be granted again at once, or gives the lock
-// back. It ends the lease's context first and tries again as Settle does.
+// Release gives up the tick undecided, so that it can be granted again at once, or releases the lock.
+// It ends the lease's context first, and tries like Settle.
 func (l *Lease) Release(ctx context.Context) error {
 	return l.finish(ctx, func(ctx context.Context) error {
 		if l.lock != nil {
@@ -260,7 +257,7 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) er
 	}
 }
 
-// Abandon ends the lease without asking the store: it runs out by itself.
+// Abandon ends the lease without telling the store, where it runs out.
 func (l *Lease) Abandon() { l.renewer.drop(l, ErrReleased) }
 
 func (l *Lease) current() protocol.Grant {

@@ -47,14 +47,13 @@ func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
 	return NewRenewer(store).Acquire(ctx, c)
 }
 
-// Acquire claims once, without waiting for another holder, and keeps the lease that is granted. ctx
-// is the parent of the lease's context; its end does not release the lease. The name's first
-// tick ever is granted whatever its number.
+// Acquire claims once, without waiting for another holder, and keeps the lease that is granted. ctx is
+// the parent of the lease's context; when it ends, the lease is not released. The first tick ever of a
+// name is granted whatever its number.
 //
-// The error is a [*HeldError] when another holds the name or the place of an open tick, and
-// [ErrDecided] when the tick is settled. Any other error is why the claim was not granted. Any
-// other error leaves it open whether it was granted: the same claim with the same Request gets the
-// same grant.
+// The error is a [*HeldError] if another holds the name or the place of an open tick, and wraps
+// [ErrDecided] if the tick is settled. After any other error the claim may have been granted; the same
+// claim with the same Request gets the same grant.
 func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	return k.acquire(ctx, c.asked())
 }
@@ -101,14 +100,13 @@ func (k *Renewer) Keep(ctx context.Context, c protocol.Claim, a protocol.Answer,
 	}}, a.Remaining, c.MaxHold, sent)
 }
 
-// KeepLock is Keep for the permits of a lock, which a store that is a the store has
-// granted; a maxHold of 0 means no bound.
+// KeepLock is Keep for permits of a lock that the store has granted. A maxHold of 0 means no bound.
 func (k *Renewer) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol.LockAnswer, maxHold time.Duration, sent steady.Instant) *Lease {
 	lock := c.Grant(a)
 	return k.keep(ctx, &Lease{lock: &lock, grant: protocol.Grant{Name: c.Name, Token: a.Token, TTL: c.TTL}}, a.Remaining, maxHold, sent)
 }
 
-// keep renews l, of which left remained when the answer to the request of that moment came.
+// keep renews l. remaining is what the store said remained when it answered the request of sent.
 func (k *Renewer) keep(ctx context.Context, l *Lease, remaining, maxHold time.Duration, sent steady.Instant) *Lease {
 	ttl := l.grant.TTL
 	l.renewer, l.heldUntil, l.startBy = k, steady.Never, steady.Never

@@ -42,7 +42,7 @@ func (h *auditHead) budget() int {
 	return h.Budget
 }
 
-// used is how many bytes all parts but the newest have.
+// used is how many bytes all parts have, without the newest.
 func (h *auditHead) used() (bytes int) {
 	for _, size := range h.Sizes {
 		bytes += size

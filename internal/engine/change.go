@@ -63,8 +63,8 @@ type work struct {
 	done bool
 }
 
-// apply applies rules, each to another key, and returns when every one is answered. The store is
-// asked for all of them at once.
+// apply applies rules, each to a different key, and returns when all are answered. It asks the store for
+// all of them at once.
 func (s *Session) apply(ctx context.Context, list ...*work) {
 	var first [1]string // most often there is one
 	keys := first[:0]
@@ -118,8 +118,8 @@ func (s *Session) apply(ctx context.Context, list ...*work) {
 // roundTrip returns how long the last one took.
 func (s *Session) roundTrip() time.Duration { return time.Duration(s.took.Load()) }
 
-// pause lets those go on that change the same value. Its bound grows with the conflicts, and with
-// the time that a round trip takes: a store that has a lot to do is asked less often.
+// pause waits before another try at a value that others change all the time. The bound grows with the
+// conflicts and with the time that a round trip takes, so a busy store is asked less often.
 func (s *Session) pause(ctx context.Context, conflicts int) {
 	if took := s.roundTrip(); conflicts >= crowd {
 		sleep.For(ctx, sleep.Scatter(conflicts-crowd, took, min(16*took, longestPause)))
@@ -332,7 +332,7 @@ func (s *Session) take(w *work, res driver.Result) {
 	}
 }
 
-// changed is the value that c has made of another.
+// changed returns the value that c has made of from.
 func changed(from driver.Value, c *driver.Change, res driver.Result) driver.Value {
 	if c.Data == nil {
 		return driver.Value{}

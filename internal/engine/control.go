@@ -15,8 +15,9 @@ type act struct {
 	rule      func(r *record.Record, at *record.Moment) (notify []driver.Notification, affirms bool)
 }
 
-// do applies a rule to the record of name, and returns its answer. If changed, the rule's tick is
-// published. Acts of this process about one name that arrive at the same time travel as one change.
+// do applies a rule to the record of name and returns its answer. If the rule says that it changed
+// something, do publishes its tick. Acts of this process about one name that arrive at the same time
+// are one change.
 func do[A any](ctx context.Context, s *Session, what, name string, essential bool, rule func(r *record.Record, at *record.Moment) (a A, tick int64, changed bool, err error)) (A, error) {
 	var result struct {
 		answer A

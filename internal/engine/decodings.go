@@ -27,9 +27,8 @@ type decoding struct {
 // maxDecodings bounds their memory, of some 4 KiB each. One that is missing costs a call of Decode.
 const maxDecodings = 1 << 12
 
-// take removes and returns the record of v; nil when that is not there. The bytes are compared
-// besides the version, so that a store whose versions are not unique cannot make a record stand for
-// another value.
+// take removes and returns the record of v; nil if there is none. It compares the bytes besides the
+// version, so that a store whose versions are not unique cannot make a record stand for another value.
 func (d *decodings) take(key string, v driver.Value) *record.Record {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// fewLeases are looked through one by one: most values have one lease or none.
+// fewLeases is up to how many leases a lookup compares one by one: most values have one or none.
 const fewLeases = 8
 
 // leaseIndex finds the leases of a value by their tokens, and notes which were taken.

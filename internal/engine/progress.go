@@ -60,7 +60,7 @@ func progressOf(name string, v driver.Value) protocol.Progress {
 	return protocol.Progress{Name: name, Data: bytes.Clone(v.Data), Version: protocol.ProgressVersion(v.Version)}
 }
 
-// removeProgress removes the progress of a name, also when others set it meanwhile.
+// removeProgress removes the progress of a name, even if others set it meanwhile.
 func (s *Session) removeProgress(ctx context.Context, name string) error {
 	p := protocol.Progress{Name: name}
 	for try := 0; ; try++ {

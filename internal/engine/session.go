@@ -94,7 +94,7 @@ func (s *Session) nextID() string {
 	return string(strconv.AppendUint(append(short[:0], s.name()...), s.count.Add(1), 36))
 }
 
-// name returns a name that no other session has.
+// name returns a name that is unique to this session.
 func (s *Session) name() string {
 	origin := s.origin.Load()
 	if origin == nil {

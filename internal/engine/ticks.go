@@ -193,7 +193,7 @@ func (s *Session) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.R
 // most bounds the operations of one call, so that a slow batch does not hold up others for long.
 const most = 64
 
-// group returns which of n things have each key.
+// group returns, by key, which of n things have it.
 func group(n int, key func(i int) string) map[string][]int {
 	parts := make(map[string][]int, n)
 	for i := range n {

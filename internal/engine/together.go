@@ -31,8 +31,8 @@ const (
 	inTurn = 32
 )
 
-// ask returns what send answers to a request. A batch is worked on as long as the caller of one of its requests
-// waits.
+// ask returns the answer to a request. A batch is worked on as long as the caller of one of its
+// requests waits.
 func (q *together[Q, A]) ask(ctx context.Context, s *Session, name string, request Q, send func(ctx context.Context, list []Q) ([]A, error)) (answer A, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return answer, err
