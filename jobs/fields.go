@@ -15,9 +15,9 @@ type Details map[string]string
 // Format prints the names, whatever the verb.
 func (d Details) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, slices.Sorted(maps.Keys(d))) }
 
-// Fields returns the text of each field of the definition, by its name in a configuration file: what
-// [Spec].Details holds, or else its Definition. It leaves out fields without a value or a meaning for
-// this job.
+// Fields returns the text of each field of the definition, by its name in a configuration file:
+// what [Spec].Details holds, or else its Definition. It leaves out fields without a value or a
+// meaning for this job.
 func (j *Job) Fields() map[string]string {
 	s := normal(j.spec)
 	fields := map[string]string{

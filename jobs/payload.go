@@ -5,8 +5,9 @@ import (
 	"log/slog"
 )
 
-// Payload is what a trigger gives to the run: at most 4096 bytes of UTF-8 without NUL, such as JSON. It
-// may be a secret, so it prints and marshals as its size. string(p) and []byte(p) are its content.
+// Payload is what a trigger gives to the run: at most 4096 bytes of UTF-8 without NUL, such as
+// JSON. It may be a secret, so it prints and marshals as its size. string(p) and []byte(p) are its
+// content.
 type Payload string
 
 // Format prints the size, whatever the verb.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Handler does a job's work for one tick. ctx ends when the tick's lease is lost, the job's timeout has
-// passed, or the replica shuts down; [context.Cause] says which. A nil error settles the tick as
-// succeeded, any other as failed once the retries of the job's policy are used up. Handlers of
+// Handler does a job's work for one tick. ctx ends when the tick's lease is lost, the job's timeout
+// has passed, or the replica shuts down; [context.Cause] says which. A nil error settles the tick
+// as succeeded, any other as failed once the retries of the job's policy are used up. Handlers of
 // different ticks may run concurrently.
 type Handler func(ctx context.Context, run Run) error
 
@@ -30,8 +30,8 @@ type Run struct {
 	// nobody traces. A wrapper sets it in the run that it passes on: package otelsolotick does. A
 	// command gets it as TRACEPARENT, a request and the entry of a stream as traceparent.
 	Traceparent string
-	// Payload is what the tick was triggered with, the same for every attempt; "" of a scheduled tick,
-	// and of a trigger without.
+	// Payload is what the tick was triggered with, the same for every attempt; "" of a scheduled
+	// tick, and of a trigger without.
 	Payload Payload
 	// Lease is the lease on the tick. It is never nil in a run that the scheduler started.
 	Lease Lease

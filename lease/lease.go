@@ -55,10 +55,10 @@ type listener struct {
 	stopped  bool
 }
 
-// Context returns a context that ends when the lease does. Its cause is a [*LostError] if the lease was
-// lost, [ErrReplaced] if it must make room for a newer tick, a [*CancelledError] if somebody cancelled
-// its tick, and [ErrReleased] after Settle, Release or Abandon. It is a child of the context that the lease
-// was made from.
+// Context returns a context that ends when the lease does. Its cause is a [*LostError] if the lease
+// was lost, [ErrReplaced] if it must make room for a newer tick, a [*CancelledError] if somebody
+// cancelled its tick, and [ErrReleased] after Settle, Release or Abandon. It is a child of the
+// context that the lease was made from.
 func (l *Lease) Context() context.Context { return l.ctx }
 
 // Name returns the name that is held.
@@ -74,9 +74,10 @@ func (l *Lease) Token() int64 { return l.grant.Token }
 // Attempt returns the number of the run, from 1; 0 for permits of a lock.
 func (l *Lease) Attempt() int { return int(l.attempt.Load()) }
 
-// Valid reports whether the lease is proved held at this instant. Ask right before a write that cannot
-// carry the token. A lease may be valid although its context has ended, because the parent context
-// has, or because it must make room for a newer tick: that leaves time to end the work in good order.
+// Valid reports whether the lease is proved held at this instant. Ask right before a write that
+// cannot carry the token. A lease may be valid although its context has ended, because the parent
+// context has, or because it must make room for a newer tick: that leaves time to end the work in
+// good order.
 func (l *Lease) Valid() bool {
 	return !l.over.Load() && steady.Now() < l.end()
 }
@@ -86,8 +87,8 @@ func (l *Lease) Deadline() time.Time {
 	return l.end().Time()
 }
 
-// Renewals returns how often the lease was renewed, and the least time that was left to its deadline at
-// a renewal, which is above 0. The margin is 0 before the first renewal.
+// Renewals returns how often the lease was renewed, and the least time that was left to its
+// deadline at a renewal, which is above 0. The margin is 0 before the first renewal.
 func (l *Lease) Renewals() (n int, margin time.Duration) {
 	l.renewer.mu.Lock()
 	defer l.renewer.mu.Unlock()
@@ -105,10 +106,10 @@ func (l *Lease) Margins() []time.Duration {
 	return slices.Clone(l.margins)
 }
 
-// OnRenewal calls f with the new deadline after each renewal, until stop is called or the lease ends.
-// The deadlines rise, and calls never overlap. f runs on the goroutine that received the answer; it
-// must not block, nor call Close of the renewer. To miss no deadline, call OnRenewal before
-// [Lease.Deadline].
+// OnRenewal calls f with the new deadline after each renewal, until stop is called or the lease
+// ends. The deadlines rise, and calls never overlap. f runs on the goroutine that received the
+// answer; it must not block, nor call Close of the renewer. To miss no deadline, call OnRenewal
+// before [Lease.Deadline].
 //
 // No call begins after stop has returned, but one that is under way may end later. f may call stop.
 func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
@@ -145,10 +146,10 @@ func (l *Lease) notify() {
 	}
 }
 
-// SetAttempt records, now and in the store, that the holder has begun another attempt under the same
-// lease. If it fails, a takeover may give the same number again. The error is [ErrFenced] if the tick
-// was granted to another, which ends the lease, and the cause of the lease's context if that has ended
-// before.
+// SetAttempt records, now and in the store, that the holder has begun another attempt under the
+// same lease. If it fails, a takeover may give the same number again. The error is [ErrFenced] if
+// the tick was granted to another, which ends the lease, and the cause of the lease's context if
+// that has ended before.
 func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	l.renewer.mu.Lock()
 	kept := l.index >= 0
@@ -170,8 +171,8 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	return err
 }
 
-// AwaitStart limits the renewals to one more TTL until [Lease.Started] is called, so that a holder that
-// cannot begin its work does not keep it from others. Call it right after [Renewer.Keep].
+// AwaitStart limits the renewals to one more TTL until [Lease.Started] is called, so that a holder
+// that cannot begin its work does not keep it from others. Call it right after [Renewer.Keep].
 func (l *Lease) AwaitStart() {
 	l.renewer.mu.Lock()
 	l.startBy = steady.Now().Add(l.grant.TTL)
@@ -181,24 +182,24 @@ func (l *Lease) AwaitStart() {
 // Started lifts the limit of [Lease.AwaitStart]: the work has begun.
 func (l *Lease) Started() { l.renewer.started(l) }
 
-// SetNote sets the note that the store keeps beside the outcome when the lease is settled: at most 4 KiB
-// of UTF-8. The default is none.
+// SetNote sets the note that the store keeps beside the outcome when the lease is settled: at most
+// 4 KiB of UTF-8. The default is none.
 func (l *Lease) SetNote(note string) {
 	l.renewer.mu.Lock()
 	l.note = note
 	l.renewer.mu.Unlock()
 }
 
-// Check renews the lease soon, not only when a renewal is due. Call it when the store may have news about the
-// lease.
+// Check renews the lease soon, not only when a renewal is due. Call it when the store may have news
+// about the lease.
 func (l *Lease) Check() { l.renewer.check(l) }
 
-// Settle records the outcome of the tick, which is final. It first ends the lease's context, and then
-// tries until the store has answered or ctx ends. It succeeds even if the lease has run out meanwhile,
-// unless the tick was granted to another: then the error is [ErrFenced]. If ctx ends, the error wraps
-// its cause and the last failure. An outcome that is not 1 to 64 of a-z _, or an invalid note, is not
-// recorded. A lock has no outcome: it is released. Do not pass the context of the work, but for example
-// [context.WithoutCancel] of it.
+// Settle records the outcome of the tick, which is final. It first ends the lease's context, and
+// then tries until the store has answered or ctx ends. It succeeds even if the lease has run out
+// meanwhile, unless the tick was granted to another: then the error is [ErrFenced]. If ctx ends,
+// the error wraps its cause and the last failure. An outcome that is not 1 to 64 of a-z _, or an
+// invalid note, is not recorded. A lock has no outcome: it is released. Do not pass the context of
+// the work, but for example [context.WithoutCancel] of it.
 func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 	if l.lock != nil {
 		return l.Release(ctx)
@@ -214,8 +215,8 @@ func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 	return l.finish(ctx, func(ctx context.Context) error { return l.renewer.store.Settle(ctx, l.final(), outcome) })
 }
 
-// Release gives up the tick undecided, so that it can be granted again at once, or releases the lock.
-// It ends the lease's context first, and tries like Settle.
+// Release gives up the tick undecided, so that it can be granted again at once, or releases the
+// lock. It ends the lease's context first, and tries like Settle.
 func (l *Lease) Release(ctx context.Context) error {
 	return l.finish(ctx, func(ctx context.Context) error {
 		if l.lock != nil {

@@ -47,13 +47,13 @@ func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
 	return NewRenewer(store).Acquire(ctx, c)
 }
 
-// Acquire claims once, without waiting for another holder, and keeps the lease that is granted. ctx is
-// the parent of the lease's context; when it ends, the lease is not released. The first tick ever of a
-// name is granted whatever its number.
+// Acquire claims once, without waiting for another holder, and keeps the lease that is granted. ctx
+// is the parent of the lease's context; when it ends, the lease is not released. The first tick
+// ever of a name is granted whatever its number.
 //
 // The error is a [*HeldError] if another holds the name or the place of an open tick, and wraps
-// [ErrDecided] if the tick is settled. After any other error the claim may have been granted; the same
-// claim with the same Request gets the same grant.
+// [ErrDecided] if the tick is settled. After any other error the claim may have been granted; the
+// same claim with the same Request gets the same grant.
 func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	return k.acquire(ctx, c.asked())
 }

@@ -52,20 +52,21 @@ type Claim struct {
 	Tick   int64  // the ordered number of the work, such as its time in Unix ms, below 2^53; 0 is a plain lock, without a memory
 	Holder string // who asks; the same pattern as Name
 
-	// Request tells repeated claims of one holder apart: the same Request gets the same grant. The same
-	// pattern as Name. [Acquire] makes one up if it is empty.
+	// Request tells repeated claims of one holder apart: the same Request gets the same grant. The
+	// same pattern as Name. [Acquire] makes one up if it is empty.
 	Request string
 
 	TTL time.Duration // how long the lease lasts without renewal; at least 1 ms
 
-	// Takeovers is how often the tick may be granted again after a lease of it ran out. 0 means never:
-	// the tick is then settled as lost. A plain lock is granted any number of times.
+	// Takeovers is how often the tick may be granted again after a lease of it ran out. 0 means
+	// never: the tick is then settled as lost. A plain lock is granted any number of times.
 	Takeovers int
-	// TakeoverWithin is how long after its lease ran out the tick may be granted again; 0 means no bound.
+	// TakeoverWithin is how long after its lease ran out the tick may be granted again; 0 means no
+	// bound.
 	TakeoverWithin time.Duration
 
-	// NotBefore and NotAfter bound the store's time at which a tick may be granted for the first time.
-	// The zero time means no bound.
+	// NotBefore and NotAfter bound the store's time at which a tick may be granted for the first
+	// time. The zero time means no bound.
 	NotBefore, NotAfter time.Time
 
 	// NoOverlap grants the tick only if no other tick of the name is open. If one is, the error of

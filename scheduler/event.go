@@ -85,8 +85,9 @@ type CapacityChanged struct {
 	Lasted time.Duration // once they do not: from the first tick that waited to the last
 }
 
-// StoreLoadChanged is emitted when claims begin to wait for the store, and again when none has waited
-// for a while. While claims wait, ticks start late and the replica makes fewer claims at a time.
+// StoreLoadChanged is emitted when claims begin to wait for the store, and again when none has
+// waited for a while. While claims wait, ticks start late and the replica makes fewer claims at a
+// time.
 type StoreLoadChanged struct {
 	Overloaded bool          // claims wait
 	InFlight   int           // how many claims may be under way at a time
@@ -109,8 +110,8 @@ type StoreChanged struct {
 	Hint       string        // what to change then; "" when the store does not know
 }
 
-// RecordUnreadable is emitted, at most once a minute, when the store holds something else in place of
-// a record. That job does not run until somebody removes it; other jobs do.
+// RecordUnreadable is emitted, at most once a minute, when the store holds something else in place
+// of a record. That job does not run until somebody removes it; other jobs do.
 type RecordUnreadable struct{ Err error }
 
 // RecordsLost is emitted when the store has lost its records, or that of one job. The live replicas
@@ -126,8 +127,8 @@ type RecordsLost struct {
 // machine's or that a live replica vouches for.
 type ClockChanged struct {
 	Trusted bool
-	// By is how far the clock stepped, or is ahead of this machine's at the start. Once it is trusted,
-	// By is how far it is from where it was when it was trusted last.
+	// By is how far the clock stepped, or is ahead of this machine's at the start. Once it is
+	// trusted, By is how far it is from where it was when it was trusted last.
 	By    time.Duration
 	Start bool          // the replica has just started, and does not trust the clock yet
 	Held  time.Duration // once it is trusted: for how long nothing was claimed
@@ -148,8 +149,8 @@ type FleetSeen struct {
 	Changed  bool     // one of these is not as it was the last time
 }
 
-// ReplicaShared is emitted when the number of processes with this replica's id changes. More than one
-// is a configuration error.
+// ReplicaShared is emitted when the number of processes with this replica's id changes. More than
+// one is a configuration error.
 type ReplicaShared struct {
 	Replica   string
 	Processes int // with this one

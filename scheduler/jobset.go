@@ -31,10 +31,10 @@ type Changes struct {
 	Added, Redefined, Removed []string
 }
 
-// Update makes the jobs of the registry those of the scheduler, before or while it runs: it adds, defines
-// again and removes jobs that differ by name and [jobs.Job.Revision]. Other jobs get their new
-// handlers, which the next runs call. A nil registry is an empty one. Ticks of new jobs are claimed a
-// moment later, see [Scheduler.WaitReady].
+// Update makes the jobs of the registry those of the scheduler, before or while it runs: it adds,
+// defines again and removes jobs that differ by name and [jobs.Job.Revision]. Other jobs get their
+// new handlers, which the next runs call. A nil registry is an empty one. Ticks of new jobs are
+// claimed a moment later, see [Scheduler.WaitReady].
 //
 // Runs of a job that was defined again or removed go on and are settled. A leader task is cancelled
 // with [ErrRemoved], and begins again if it is defined again. A job with another schedule has missed
@@ -61,8 +61,8 @@ func (s *Scheduler) Add(list ...*jobs.Job) error {
 	return nil
 }
 
-// Remove removes a job from this replica as [Scheduler.Update] does, and reports whether it had one of
-// that name. Replicas that still have the job go on with it.
+// Remove removes a job from this replica as [Scheduler.Update] does, and reports whether it had one
+// of that name. Replicas that still have the job go on with it.
 func (s *Scheduler) Remove(name string) (removed bool) {
 	s.updating.Lock()
 	defer s.updating.Unlock()

@@ -74,9 +74,9 @@ func (l *life) cancelRuns() {
 	}
 }
 
-// Start is [Scheduler.Run] for callers that do not want to wait: it returns at once, even if the store
-// does not answer yet. See [Scheduler.WaitReady]. Stop with [Scheduler.Shutdown]. It fails if Start,
-// Run or Shutdown was called before.
+// Start is [Scheduler.Run] for callers that do not want to wait: it returns at once, even if the
+// store does not answer yet. See [Scheduler.WaitReady]. Stop with [Scheduler.Shutdown]. It fails if
+// Start, Run or Shutdown was called before.
 func (s *Scheduler) Start() error {
 	if err := s.life.start("Start"); err != nil {
 		return err
@@ -87,9 +87,9 @@ func (s *Scheduler) Start() error {
 
 // Run claims ticks and runs them until ctx ends or [Scheduler.Shutdown] is called. Then it claims
 // nothing more and lets runs finish within the shutdown grace. It cancels the others, with
-// [ErrStopping] as the cause, and releases their ticks. It returns nil when everything has ended, and
-// a [*StuckError] if runs went on for 10 s after they were cancelled. It fails at once if Start, Run or
-// Shutdown was called before. Handlers see the values of ctx.
+// [ErrStopping] as the cause, and releases their ticks. It returns nil when everything has ended,
+// and a [*StuckError] if runs went on for 10 s after they were cancelled. It fails at once if
+// Start, Run or Shutdown was called before. Handlers see the values of ctx.
 //
 // If the store does not answer, Run waits for it, at the start too.
 func (s *Scheduler) Run(ctx context.Context) error {
@@ -108,14 +108,15 @@ func (s *Scheduler) Run(ctx context.Context) error {
 // time that remains when it is called, and at most this.
 const cutBefore = 5 * time.Second
 
-// Shutdown stops what Start or Run has started, and returns what Run returns when everything has ended.
-// It lets runs finish. When the shutdown grace is over, it cancels them with [ErrStopping] as the cause
-// and releases their ticks; earlier if ctx ends before: after four fifths of its time, or 5 s before
-// its deadline, whichever is later. Of the 15 s that fx gives, runs have 12 s to finish.
+// Shutdown stops what Start or Run has started, and returns what Run returns when everything has
+// ended. It lets runs finish. When the shutdown grace is over, it cancels them with [ErrStopping]
+// as the cause and releases their ticks; earlier if ctx ends before: after four fifths of its time,
+// or 5 s before its deadline, whichever is later. Of the 15 s that fx gives, runs have 12 s to
+// finish.
 //
-// If ctx ends first, the error wraps its cause, and a [*StuckError] if handlers still run. The rest ends
-// in the background, see [Scheduler.Done]. A second Shutdown waits for the same end. Before Start and
-// Run it fails, and so do they afterwards.
+// If ctx ends first, the error wraps its cause, and a [*StuckError] if handlers still run. The rest
+// ends in the background, see [Scheduler.Done]. A second Shutdown waits for the same end. Before
+// Start and Run it fails, and so do they afterwards.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	if err := s.life.halt(); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 )
 
 // LogEvents returns an observer for [WithObserver] that logs what became of each tick at info, what
-// went wrong at warn or error, and the rest at debug. Messages are constant; the facts are attributes.
-// A nil logger is slog.Default(). If a handler blocks for long, log records are lost, which is logged
-// later.
+// went wrong at warn or error, and the rest at debug. Messages are constant; the facts are
+// attributes. A nil logger is slog.Default(). If a handler blocks for long, log records are lost,
+// which is logged later.
 func LogEvents(logger *slog.Logger) func(Event) { return logEvents(logger, false) }
 
 // LogTroubles is LogEvents without what went well.

@@ -32,14 +32,14 @@ func WithReplica(id string) Option { return func(o *options) { o.replica = id } 
 // replica. From 100 ms to 24 h; the default is 15 s.
 func WithTTL(d time.Duration) Option { return func(o *options) { o.ttl = d } }
 
-// WithShutdownGrace sets how long runs may go on after the context of [Scheduler.Run] has ended. Then
-// they are cancelled. 0 or more; the default is 30 s.
+// WithShutdownGrace sets how long runs may go on after the context of [Scheduler.Run] has ended.
+// Then they are cancelled. 0 or more; the default is 30 s.
 func WithShutdownGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
 
 // WithMaxRuns limits the sum of the weights of the jobs that run on this replica: see
 // jobs.WithWeight. A full replica leaves ticks to others. If all are full, a tick waits, and is a
-// misfire after its grace. A job that weighs more than n never runs here. From 0, which means no limit
-// and is the default, to 1,000,000. Leader tasks do not count.
+// misfire after its grace. A job that weighs more than n never runs here. From 0, which means no
+// limit and is the default, to 1,000,000. Leader tasks do not count.
 func WithMaxRuns(n int) Option { return func(o *options) { o.maxRuns = n } }
 
 // WithGroups makes this replica serve groups, besides the jobs that name none. [Scheduler.Jobs] does
@@ -86,14 +86,14 @@ func WithWrappers(wrappers ...func(next jobs.Handler) jobs.Handler) Option {
 	return func(o *options) { o.wrap = append(o.wrap, wrappers...) }
 }
 
-// WithObserver calls f with each event, one at a time and in order, on a goroutine of its own. If f is
-// slow, blocks or panics, neither runs nor other observers suffer. Up to 16,384 events are queued;
-// more are dropped, see [EventsDropped]. [Scheduler.Run] waits for f at its end, for at most a second.
-// Without an observer, events of level warn and above are logged to slog.Default().
+// WithObserver calls f with each event, one at a time and in order, on a goroutine of its own. If f
+// is slow, blocks or panics, neither runs nor other observers suffer. Up to 16,384 events are
+// queued; more are dropped, see [EventsDropped]. [Scheduler.Run] waits for f at its end, for at
+// most a second. Without an observer, events of level warn and above are logged to slog.Default().
 func WithObserver(f func(Event)) Option { return func(o *options) { o.observe = append(o.observe, f) } }
 
 // WithSyncObserver calls f with each event, on the goroutine of the event, before the next step. f
 // misses nothing, but claims, runs and renewals wait for it. Use it for counters, such as those of
-// package metrics. Several goroutines call f at once; it must neither block nor call the scheduler. A
-// panic of f is contained.
+// package metrics. Several goroutines call f at once; it must neither block nor call the scheduler.
+// A panic of f is contained.
 func WithSyncObserver(f func(Event)) Option { return func(o *options) { o.sync = append(o.sync, f) } }

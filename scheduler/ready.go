@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// WaitReady returns nil once the store has a record of every job of the last [Scheduler.Update]: from
-// then on ticks are claimed, and jobs can be triggered and paused. If ctx ends first, the error wraps
-// the cause of ctx and the last failure of the store, and says what to change. It may be called before
-// [Scheduler.Start], or beside [Scheduler.Run].
+// WaitReady returns nil once the store has a record of every job of the last [Scheduler.Update]:
+// from then on ticks are claimed, and jobs can be triggered and paused. If ctx ends first, the
+// error wraps the cause of ctx and the last failure of the store, and says what to change. It may
+// be called before [Scheduler.Start], or beside [Scheduler.Run].
 func (s *Scheduler) WaitReady(ctx context.Context) error {
 	for {
 		news := s.news.wait()

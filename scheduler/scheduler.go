@@ -97,9 +97,9 @@ type Scheduler struct {
 	unread map[string]time.Time // errors of records that cannot be read, and when an event said so
 }
 
-// New makes a scheduler of the jobs of the registry. Jobs that name groups count only if this replica
-// serves one of them. Later changes of the registry take effect through [Scheduler.Update] only. It
-// starts nothing: see [Scheduler.Run]. The error joins all faults of the arguments.
+// New makes a scheduler of the jobs of the registry. Jobs that name groups count only if this
+// replica serves one of them. Later changes of the registry take effect through [Scheduler.Update]
+// only. It starts nothing: see [Scheduler.Run]. The error joins all faults of the arguments.
 func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
 	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), ttl: 15 * time.Second, grace: 30 * time.Second, module: mainPackage()}
 	var faults []error
@@ -170,8 +170,8 @@ func serves(mine, wanted []string) bool {
 // Replica returns the replica's id.
 func (s *Scheduler) Replica() string { return s.replica }
 
-// Ready reports whether the store answers and takes writes, its clock is trusted, and every job's ticks are being
-// contended for.
+// Ready reports whether the store answers and takes writes, its clock is trusted, and every job's
+// ticks are being contended for.
 func (s *Scheduler) Ready() bool {
 	return s.ready.Load() && s.health.isWorking() && !s.trust.holds() && !s.stopping.Load()
 }
@@ -183,16 +183,17 @@ type JobStatus struct {
 	Watermark time.Time // every tick up to it is decided; zero before the store has answered
 	Leader    bool      // it is a leader task, which has no ticks
 	Leads     bool      // and this replica runs it
-	// Overdue is for how long a tick that neither runs nor is settled has been late, by the schedule,
-	// the job's jitter and its misfire grace. It grows while the store is away and while no replica has
-	// room. It is 0 if the next tick is paused or waits for one that runs, and for a leader task.
+	// Overdue is for how long a tick that neither runs nor is settled has been late, by the
+	// schedule, the job's jitter and its misfire grace. It grows while the store is away and while
+	// no replica has room. It is 0 if the next tick is paused or waits for one that runs, and for a
+	// leader task.
 	Overdue time.Duration
 	// LastSuccess and LastFailure are when a tick was last settled as succeeded and as failed, by
 	// fleet time, as far as this replica knows. The newer of the two is in the record.
 	LastSuccess, LastFailure time.Time
 	// FailingSince is since when attempts of a run by this replica fail, two in a row or more, of a
-	// leader task too. It is zero once an attempt has run for 5 min and for two of the longest waits of
-	// its retry policy.
+	// leader task too. It is zero once an attempt has run for 5 min and for two of the longest
+	// waits of its retry policy.
 	FailingSince time.Time
 }
 

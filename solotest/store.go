@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// store is the lease.Store of a replica: a session over its link, and the members, sets and messages of
-// the fleet by the same link.
+// store is the lease.Store of a replica: a session over its link, and the members, sets and
+// messages of the fleet by the same link.
 type store struct {
 	*engine.Session
 	link   *link

@@ -28,7 +28,8 @@ func NewFileStore(dir, namespace string) (lease.Store, error) {
 	return lease.NewStore(d, namespace)
 }
 
-// directory is a [driver.Store]: it keeps the item of each key in a file, and notifications in another one.
+// directory is a [driver.Store]: it keeps the item of each key in a file, and notifications in
+// another one.
 type directory string
 
 // update reads a file into v, alone among all processes, and writes v back if f says so.

@@ -63,8 +63,8 @@ type work struct {
 	done bool
 }
 
-// apply applies rules, each to a different key, and returns when all are answered. It asks the store for
-// all of them at once.
+// apply applies rules, each to a different key, and returns when all are answered. It asks the
+// store for all of them at once.
 func (s *Session) apply(ctx context.Context, list ...*work) {
 	var first [1]string // most often there is one
 	keys := first[:0]
@@ -118,8 +118,8 @@ func (s *Session) apply(ctx context.Context, list ...*work) {
 // roundTrip returns how long the last one took.
 func (s *Session) roundTrip() time.Duration { return time.Duration(s.took.Load()) }
 
-// pause waits before another try at a value that others change all the time. The bound grows with the
-// conflicts and with the time that a round trip takes, so a busy store is asked less often.
+// pause waits before another try at a value that others change all the time. The bound grows with
+// the conflicts and with the time that a round trip takes, so a busy store is asked less often.
 func (s *Session) pause(ctx context.Context, conflicts int) {
 	if took := s.roundTrip(); conflicts >= crowd {
 		sleep.For(ctx, sleep.Scatter(conflicts-crowd, took, min(16*took, longestPause)))

@@ -28,7 +28,8 @@ type decoding struct {
 const maxDecodings = 1 << 12
 
 // take removes and returns the record of v; nil if there is none. It compares the bytes besides the
-// version, so that a store whose versions are not unique cannot make a record stand for another value.
+// version, so that a store whose versions are not unique cannot make a record stand for another
+// value.
 func (d *decodings) take(key string, v driver.Value) *record.Record {
 	d.mu.Lock()
 	defer d.mu.Unlock()

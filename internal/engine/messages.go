@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// messagePrefix and a session's own name are the key of the value whose changes carry its messages.
+	// messagePrefix and a session's own name are the key of the value whose changes carry its
+	// messages.
 	messagePrefix = "message:"
 	messageKept   = 5 * time.Minute
 )

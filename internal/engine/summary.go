@@ -77,7 +77,8 @@ func (s *Session) summarize(ctx context.Context, names []string, places []int, s
 	return rest, nil
 }
 
-// endsOf returns a function that looks up when the lease with a token ends: the zero time when v has none.
+// endsOf returns a function that looks up when the lease with a token ends: the zero time when v
+// has none.
 func endsOf(v *driver.Value) func(token int64) time.Time {
 	return func(token int64) time.Time {
 		for _, l := range v.Leases {

@@ -26,8 +26,8 @@ type asked[Q, A any] struct {
 const (
 	// mostTogether bounds a batch.
 	mostTogether = 64
-	// inTurn is after how many batches of a name a process gives way to others: the one that has just
-	// changed a value knows it, and is always quicker.
+	// inTurn is after how many batches of a name a process gives way to others: the one that has
+	// just changed a value knows it, and is always quicker.
 	inTurn = 32
 )
 
@@ -61,8 +61,8 @@ func (q *together[Q, A]) add(name string, one *asked[Q, A]) (begin bool) {
 	return !busy
 }
 
-// next returns the next batch of a name, without the requests whose callers have gone. It returns nil
-// when there is none, and then nobody works for the name.
+// next returns the next batch of a name, without the requests whose callers have gone. It returns
+// nil when there is none, and then nobody works for the name.
 func (q *together[Q, A]) next(name string) (batch []*asked[Q, A]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

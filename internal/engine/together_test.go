@@ -31,7 +31,8 @@ func (f *far) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	return f.Memory.Do(ctx, ops)
 }
 
-// distant returns a session far from a record named job, which several triggers may wait for at once.
+// distant returns a session far from a record named job, which several triggers may wait for at
+// once.
 func distant(t *testing.T) (*engine.Session, *far) {
 	t.Helper()
 	f := &far{Memory: new(driver.Memory)}

@@ -31,18 +31,19 @@ func (e permanentError) Unwrap() error        { return e.error }
 // Store keeps values under keys. All methods are safe for concurrent use. If a method returns an
 // error, it is unknown whether the operation took place.
 type Store interface {
-	// Do carries out operations, each on one key, and returns a result for each, in order. Operations
-	// are independent: if one fails or conflicts, the others go on. Several on one key are carried out
-	// in order. If round trips are expensive, batch the operations of concurrent calls.
+	// Do carries out operations, each on one key, and returns a result for each, in order.
+	// Operations are independent: if one fails or conflicts, the others go on. Several on one key
+	// are carried out in order. If round trips are expensive, batch the operations of concurrent
+	// calls.
 	Do(ctx context.Context, ops []Op) []Result
 
-	// Scan lists keys that begin with prefix and have a value, about count at a time, in no order. The
-	// first call has the cursor ""; each later one has the next of the call before, until that is "".
-	// A key that has a value throughout is listed at least once.
+	// Scan lists keys that begin with prefix and have a value, about count at a time, in no order.
+	// The first call has the cursor ""; each later one has the next of the call before, until that
+	// is "". A key that has a value throughout is listed at least once.
 	Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error)
 
-	// Time returns the time of the store's clock, and since when the store remembers. If since is later
-	// than in an earlier call, the store has lost its values.
+	// Time returns the time of the store's clock, and since when the store remembers. If since is
+	// later than in an earlier call, the store has lost its values.
 	Time(ctx context.Context) (now, since time.Time, err error)
 
 	// Subscribe calls notify with every Notification of a change until ctx ends or the connection
@@ -61,20 +62,21 @@ type Messenger interface {
 	Receive(ctx context.Context, receive func(message []byte)) error
 }
 
-// Op is one operation on a key. At most one of Change, Renew, Append and Newest is set; if none is, the
-// operation reads the value.
+// Op is one operation on a key. At most one of Change, Renew, Append and Newest is set; if none is,
+// the operation reads the value.
 //
 // A key is a name, or a word, a colon and a name. "lock:" begins that of a name's lock, "limit:"
 // that of its limit, "journal:" that of its journal. The keys "journal:", "audit:", "progress:" and
-// "member:" alone are those of the namespace itself. A name matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
+// "member:" alone are those of the namespace itself. A name matches
+// [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
 type Op struct {
 	Key    string
 	Change *Change
 	Renew  *Renewal
 	Append []Entry // to the list of the key, whatever its value is
 	Newest int     // reads the newest so many of the list
-	// First is how many bytes of the data a read of the value needs, from the start; of the version it
-	// then needs the stamp only. A store may return more. 0 means all.
+	// First is how many bytes of the data a read of the value needs, from the start; of the version
+	// it then needs the stamp only. A store may return more. 0 means all.
 	First int
 }
 
@@ -88,21 +90,22 @@ type Value struct {
 // Version is different after each change of a key, even if a snapshot was restored or the key was
 // removed in between.
 type Version struct {
-	// Stamp is higher after each change: at least the one before plus 1, at least Change.MinStamp, and
-	// at least the store's clock in microseconds. It is the fencing token of leases that the change
-	// granted.
+	// Stamp is higher after each change: at least the one before plus 1, at least Change.MinStamp,
+	// and at least the store's clock in microseconds. It is the fencing token of leases that the
+	// change granted.
 	Stamp int64
 	ID    string // of the change that made it
 }
 
-// Lease is a lease on a part of a value. The store keeps its end beside the data: a renewal extends it
-// without changing the version.
+// Lease is a lease on a part of a value. The store keeps its end beside the data: a renewal extends
+// it without changing the version.
 type Lease struct {
 	Token  int64
 	Holder string    // who may renew it
 	Ends   time.Time // by the store's clock
-	// Renewed is when the lease was granted or renewed last, by the store's clock. A store sets it if
-	// each process finds out for itself when a lease ends. The zero time means Ends minus the TTL.
+	// Renewed is when the lease was granted or renewed last, by the store's clock. A store sets it
+	// if each process finds out for itself when a lease ends. The zero time means Ends minus the
+	// TTL.
 	Renewed time.Time `json:",omitzero"`
 	// Stopped leases cannot be renewed any more.
 	Stopped bool

@@ -51,7 +51,8 @@ func (m *Memory) Forget() {
 	m.items, m.since = nil, time.Time{}
 }
 
-// Snapshot returns a function that restores what is kept now, as a restored backup of a server would.
+// Snapshot returns a function that restores what is kept now, as a restored backup of a server
+// would.
 func (m *Memory) Snapshot() (restore func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Store is a lease.Store in memory. The zero value is ready for use, in the namespace "default"; see [New]
-// for one with a name. It is safe for concurrent use, and its clock is the process's, unless
-// [Store.Step] moves it.
+// Store is a lease.Store in memory. The zero value is ready for use, in the namespace "default";
+// see [New] for one with a name. It is safe for concurrent use, and its clock is the process's,
+// unless [Store.Step] moves it.
 type Store struct {
 	store
 	namespace string // "" is protocol.DefaultNamespace

@@ -30,7 +30,8 @@ import (
 // process that was stopped within one holds up others. It is a whole number of seconds.
 const Held = 2 * time.Second
 
-// Store is a lease.Store in MySQL or MariaDB. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store in MySQL or MariaDB. It is safe for concurrent use. Close it when it is no
+// longer used.
 type Store struct {
 	*store
 	db *sql.DB

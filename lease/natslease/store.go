@@ -23,7 +23,8 @@ import (
 	"github.com/solotick/solotick/internal/casstore"
 )
 
-// Store is a lease.Store on a bucket. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on a bucket. It is safe for concurrent use. Close it when it is no longer
+// used.
 type Store struct {
 	*store
 	medium *medium

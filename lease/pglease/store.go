@@ -25,7 +25,8 @@ import (
 	"github.com/solotick/solotick/internal/sqlstore"
 )
 
-// Store is a lease.Store in PostgreSQL. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store in PostgreSQL. It is safe for concurrent use. Close it when it is no
+// longer used.
 type Store struct {
 	*store
 	db *sql.DB
@@ -53,8 +54,8 @@ func New(db *sql.DB, namespace string, opts ...Option) (*Store, error) {
 }
 
 // Open is New with connections of its own to a database, by a URL such as
-// postgres://user:password@host/name, or another text that pgx reads. Without a connect_timeout in it
-// the hosts that it names share the timeout of a call.
+// postgres://user:password@host/name, or another text that pgx reads. Without a connect_timeout in
+// it the hosts that it names share the timeout of a call.
 func Open(url, namespace string, opts ...Option) (*Store, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -84,8 +85,8 @@ func Open(url, namespace string, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-// hosts returns how many a connection is tried with, one after the other: one that says nothing is to
-// leave the others time.
+// hosts returns how many a connection is tried with, one after the other: one that says nothing is
+// to leave the others time.
 func hosts(c *pgx.ConnConfig) int {
 	all := map[string]bool{fmt.Sprint(c.Host, c.Port): true}
 	for _, f := range c.Fallbacks {

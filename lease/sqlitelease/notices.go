@@ -58,8 +58,8 @@ func (f *file) publish() {
 	}
 }
 
-// waiting notes that a claim of a lock waits. Subscribers look more often meanwhile: they see what it
-// waits for late by a tenth of the time that it has waited, or by soonest.
+// waiting notes that a claim of a lock waits. Subscribers look more often meanwhile: they see what
+// it waits for late by a tenth of the time that it has waited, or by soonest.
 func (f *file) waiting() {
 	f.mu.Lock()
 	f.queued = time.Now()

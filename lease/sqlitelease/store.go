@@ -24,7 +24,8 @@ import (
 	"github.com/solotick/solotick/internal/engine"
 )
 
-// Store is a lease.Store on a SQLite file. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on a SQLite file. It is safe for concurrent use. Close it when it is no
+// longer used.
 type Store struct {
 	*store
 	values *values
@@ -86,7 +87,8 @@ func New(path, namespace string, opts ...Option) (*Store, error) {
 	return &Store{s, v}, nil
 }
 
-// Close waits for the calls under way, and closes the file. Calls fail with [ErrClosed] from then on.
+// Close waits for the calls under way, and closes the file. Calls fail with [ErrClosed] from then
+// on.
 func (s *Store) Close() error { return s.values.file.close(s.values.reads, s.values.writes) }
 
 // Exists reports whether anything has run in the namespace. It makes nothing.

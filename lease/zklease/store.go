@@ -24,7 +24,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Store is a lease.Store on ZooKeeper. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on ZooKeeper. It is safe for concurrent use. Close it when it is no longer
+// used.
 type Store struct {
 	*store
 	medium *medium
@@ -52,7 +53,8 @@ func WithSessionTimeout(d time.Duration) Option { return func(o *options) { o.se
 // Open makes a store of the namespace on the servers of the URL
 // zk://user:password@host:2181,host/path. The user, the ports and the path may be left out; the
 // path is /solotick then. Nodes that it makes, those of the path included, are the user's alone, or
-// everybody's without one. The first call connects. The namespace names the fleet, and matches the pattern of a name.
+// everybody's without one. The first call connects. The namespace names the fleet, and matches the
+// pattern of a name.
 func Open(url, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: 2 * time.Second, session: 10 * time.Second}
 	var faults []error
