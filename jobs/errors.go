@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Errors that callers ask for with errors.Is.
+// Errors of runs, for errors.Is.
 var (
 	// ErrLeaseEnding matches the error of a handler that stopped because its lease was about to end
 	// without a renewal. The tick is left for another attempt, as when the lease is lost.

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,21 +28,26 @@ func WithHint(hint func(err error) string) StoreOption {
 
 // NewStore makes a store of your own: the rules of leases over a driver. The namespace names the
 // fleet, and must match [A-Za-z0-9][A-Za-z0-9._-]{0,127}; the driver's keys are that namespace's
-// alone. The store uses the driver until the process ends, and does not close it.
+// alone. The store does not close the driver. The error joins all faults of the arguments.
 func NewStore(d driver.Store, namespace string, opts ...StoreOption) (Store, error) {
 	var options storeOptions
+	var faults []error
 	for i, opt := range opts {
 		if opt == nil {
-			return nil, fmt.Errorf("lease: options[%d]: nil must be an option", i)
+			faults = append(faults, fmt.Errorf("lease: options[%d]: nil must be an option", i))
+			continue
 		}
 		opt(&options)
 	}
 	if d == nil {
-		return nil, fmt.Errorf("lease: driver: nil must be a driver.Store")
+		faults = append(faults, errors.New("lease: driver: nil must be a driver.Store"))
 	}
 	s, err := engine.NewSession(d, namespace, options)
 	if err != nil {
-		return nil, fmt.Errorf("lease: %w", err)
+		faults = append(faults, fmt.Errorf("lease: %w", err))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

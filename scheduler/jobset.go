@@ -62,7 +62,7 @@ func (s *Scheduler) Add(list ...*jobs.Job) error {
 }
 
 // Remove removes a job from this replica as [Scheduler.Update] does, and reports whether it had one
-// of that name. Replicas that still have the job go on with it.
+// of that name. Other replicas keep it.
 func (s *Scheduler) Remove(name string) (removed bool) {
 	s.updating.Lock()
 	defer s.updating.Unlock()

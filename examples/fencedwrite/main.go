@@ -71,8 +71,7 @@ func demo(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out, "awake: granted, token is higher:", awake.Token() > frozen.Token())
 	fmt.Fprintln(out, "awake writes 100:", account.set(ctx, 100, awake.Token()))
 
-	// The first thaws in the middle of what it was doing, and writes. No lease can stop that; the
-	// account does.
+	// The first thaws and writes. A lease cannot prevent that, but the account refuses its token.
 	err = account.set(ctx, 50, frozen.Token())
 	fmt.Fprintln(out, "frozen writes 50, and is refused as stale:", errors.Is(err, fence.ErrStale))
 	fmt.Fprintln(out, "balance:", account.balance)

@@ -33,7 +33,7 @@ func TestRepeatedRequestsWriteBeforeTheyAffirm(t *testing.T) {
 	m := &writes{Memory: new(driver.Memory)}
 	s, err := engine.NewSession(m, "fleet", engine.Options{})
 	require.NoError(t, err)
-	_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
+	_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}, {Name: "skipped", Watermark: 99}})
 	require.NoError(t, err)
 	ctx, tick := t.Context(), claim(100, "a")
 	token := int64(0)
@@ -53,6 +53,11 @@ func TestRepeatedRequestsWriteBeforeTheyAffirm(t *testing.T) {
 		}},
 		{"trigger", func() error {
 			_, err := s.Trigger(ctx, protocol.Trigger{Name: "job", By: "ops", Request: "t", Key: "deploy", Window: time.Hour})
+			return err
+		}},
+		{"skip", func() error {
+			_, passed, err := s.Skip(ctx, protocol.Skip{Name: "skipped", From: 99, To: 199, Holder: "a", Request: "s", Outcome: "skipped"})
+			require.True(t, passed)
 			return err
 		}},
 		{"pause", func() error {

@@ -42,7 +42,7 @@ func (h *auditHead) budget() int {
 	return h.Budget
 }
 
-// used is how many bytes all parts have, without the newest.
+// used is the size of all parts but the newest, in bytes.
 func (h *auditHead) used() (bytes int) {
 	for _, size := range h.Sizes {
 		bytes += size

@@ -24,7 +24,8 @@ type decoding struct {
 	record  *record.Record
 }
 
-// maxDecodings bounds their memory, of some 4 KiB each. One that is missing costs a call of Decode.
+// maxDecodings bounds how many decoded records are kept. Each takes about 4 KiB, and a missing one
+// costs a call of Decode.
 const maxDecodings = 1 << 12
 
 // take removes and returns the record of v; nil if there is none. It compares the bytes besides the

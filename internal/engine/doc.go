@@ -7,8 +7,7 @@
 //
 // # States
 //
-// A session is asked something about a key. What it does next follows from what it has in its
-// hands:
+// A session applies a rule to the value of a key. Its next step depends on what it knows:
 //
 //	guess     a value that it has seen before, and the store's time as it reckons it
 //	truth     the present value, and the store's time of that instant

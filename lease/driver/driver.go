@@ -75,8 +75,8 @@ type Op struct {
 	Renew  *Renewal
 	Append []Entry // to the list of the key, whatever its value is
 	Newest int     // reads the newest so many of the list
-	// First is how many bytes of the data a read of the value needs, from the start; of the version
-	// it then needs the stamp only. A store may return more. 0 means all.
+	// First limits a read of the value to so many bytes from its start, and to the stamp of the
+	// version. 0 means no limit. A store may return more.
 	First int
 }
 

@@ -166,7 +166,7 @@ func lockTokensAreAboveWhatIsKnown(f *fixture) {
 	f.ok("Renew", f.renewLock(first))
 	f.ok("Renew", f.renewLock(second))
 
-	// Also of a lock that was not there; who waits for it raises nothing.
+	// The same holds for a lock that does not exist. A claim that only waits raises nothing.
 	f.name = f.other("x")
 	f.above("token", f.lock("a", mutex, knownToken(ahead)).Token, ahead)
 	f.name = f.other("x")

@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// set makes one that only this case has, and returns it with its digest.
+// set returns a set that no other case uses, and its digest.
 func (f *fixture) set(suffix string) (set []byte, digest string) {
 	set = []byte(f.other(suffix) + "\x00\r\n \xff")
 	return set, protocol.SetDigest(set)

@@ -12,24 +12,7 @@ import (
 	"github.com/solotick/solotick/lease/quorum"
 )
 
-var _ interface {
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-} = (*quorum.Store)(nil)
+var _ protocol.Store = (*quorum.Store)(nil)
 
 // A node that has missed the newest announcement still has the one before it.
 func TestKnownMembersAreThoseOfTheNewestAnnouncement(t *testing.T) {

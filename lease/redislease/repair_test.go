@@ -12,21 +12,13 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// repairing is a store whose clock can be wrong.
-type repairing interface {
-	protocol.Store
-	protocol.Store
-	protocol.Store
-	protocol.Store
-}
-
 // TestRepairForgetsTriggersOfTheFuture does what needs a clock that is wrong, and then right again,
 // on Redis and in memory.
 func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithClock())
 	memory := new(memlease.Store)
 	for name, test := range map[string]struct {
-		store repairing
+		store protocol.Store
 		jump  func(ahead time.Duration)
 	}{
 		"redis": {open(t, srv.Addr(), redislease.WithTimeout(20*time.Second)), srv.SetClock},
