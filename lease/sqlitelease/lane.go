@@ -37,7 +37,8 @@ type call struct {
 	ctx    context.Context
 	do     func(*tx) error
 	answer chan error
-	late   bool // its context ended before it was carried out
+	late   bool      // its context ended before it was carried out
+	waited time.Time // the lane's waits when run dropped it; guarded by lane.mu
 }
 
 // do calls f within a transaction, perhaps more than once: what the last call did counts. After an
@@ -74,6 +75,9 @@ func (l *lane) gone(c *call) error {
 	l.mu.Lock()
 	l.pending = slices.DeleteFunc(l.pending, func(other *call) bool { return other == c })
 	waits := l.waits
+	if waits.IsZero() { // run came first, and may have had nothing left to wait for
+		waits = c.waited
+	}
 	l.mu.Unlock()
 	cause := context.Cause(c.ctx)
 	if !waits.IsZero() {
@@ -86,7 +90,10 @@ func (l *lane) gone(c *call) error {
 func (l *lane) run() {
 	for tries := 0; ; tries++ {
 		l.mu.Lock()
-		l.pending = slices.DeleteFunc(l.pending, func(c *call) bool { return c.ctx.Err() != nil })
+		l.pending = slices.DeleteFunc(l.pending, func(c *call) bool {
+			c.waited = l.waits
+			return c.ctx.Err() != nil
+		})
 		if len(l.pending) == 0 {
 			l.runs, l.pending, l.waits = false, nil, time.Time{}
 			l.mu.Unlock()
