@@ -75,12 +75,14 @@ func (n *network) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol
 }
 
 func (n *network) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
+	var replied []error // late, too, when the caller has left: then it is nobody's
+	failed := n.carry(ctx, func() { replied = n.Store.RenewLocks(context.Background(), grants) })
+	if failed == nil {
+		return replied
+	}
 	answers := make([]error, len(grants))
-	if err := n.carry(ctx, func() { answers = n.Store.RenewLocks(context.Background(), grants) }); err != nil {
-		answers = make([]error, len(grants)) // the late reply is nobody's
-		for i := range answers {
-			answers[i] = err
-		}
+	for i := range answers {
+		answers[i] = failed
 	}
 	return answers
 }
