@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/plan"
+
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +65,7 @@ func (s *Scheduler) groupSets() [][]string {
 	all := s.jobs.Load()
 	for _, c := range all.contenders {
 		c.mu.Lock()
-		groups := c.job.Spec().Groups
+		groups := c.Job.Spec().Groups
 		c.mu.Unlock()
 		add(groups)
 	}
@@ -90,12 +92,12 @@ func newestHeartbeat(replicas []protocol.Member, groups []string) (last lastHear
 func (s *Scheduler) noteEdit(c *contender, r protocol.Record, sent, received time.Time) {
 	const precision = 2 * time.Millisecond // of fleet time
 	n := len(r.Schedules)                  // a record that another has just made has one, and was not edited
-	if r.Made || n < 2 || r.Revised.Before(s.clock.at(sent).Add(-precision)) || r.Revised.After(s.clock.at(received).Add(precision)) {
+	if r.Made || n < 2 || r.Revised.Before(s.clock.At(sent).Add(-precision)) || r.Revised.After(s.clock.At(received).Add(precision)) {
 		return
 	}
 	s.facts.add(c.name, fleet.Fact{
 		Kind: wire.FactEdited, By: s.replica, From: r.Revised,
-		Schedule: readable(scheduleText(c.job)), Before: readable(r.Schedules[n-2].Text),
+		Schedule: readable(plan.ScheduleText(c.Job)), Before: readable(r.Schedules[n-2].Text),
 	})
 }
 

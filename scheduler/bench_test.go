@@ -1,9 +1,12 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/clock"
+	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -12,31 +15,6 @@ import (
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
-
-// BenchmarkFire takes due contenders out of the timers and sets them again, with many more that are
-// not due.
-func BenchmarkFire(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
-		b.Run(fmt.Sprint("schedules=", n), func(b *testing.B) {
-			t := newTimers()
-			for range n {
-				t.set(&contender{index: -1}, 1+rand.Int64N(1_000_000))
-			}
-			var due []*contender
-			now := int64(0)
-			b.ResetTimer()
-			for fired := 0; fired < b.N; {
-				_, next := t.due(now, due)
-				now = next
-				due, _ = t.due(now, due)
-				for _, c := range due {
-					t.set(c, now+1+rand.Int64N(1_000_000))
-				}
-				fired += len(due)
-			}
-		})
-	}
-}
 
 // BenchmarkReports takes in reports of ticks that another of 20 replicas has settled, 500 jobs in
 // each message.
@@ -48,28 +26,23 @@ func BenchmarkReports(b *testing.B) {
 		require.NoError(b, err)
 		require.NoError(b, registry.Add(job))
 	}
-	s, err := New(new(memlease.Store), &registry, WithReplica("self"))
+	s, err := New(new(memlease.Store), &registry, WithReplica("self"), WithTTL(time.Hour))
 	require.NoError(b, err)
-	s.trust.state = clockTrusted
-	members := []member{{id: "self", weight: 1e-3}}
-	for i := range 19 {
-		members = append(members, member{id: fmt.Sprint("replica-", i), weight: 1})
-	}
-	s.peers.ranking.Store(newRanking("self", members))
-	s.peers.readAt.Store(int64(time.Hour)) // for long enough
+	s.trust.Begin(0, 0, true, clock.MemberClocks{})
+	outrank(s)
 	list := s.jobs.Load().contenders
 	for _, c := range list {
-		c.synced, c.cursor = true, cursor{}.advance(0, c.tickAfter)
+		c.synced, c.cursor = true, plan.Cursor{}.Advance(0, c.TickAfter)
 		c.reschedule()
 	}
 	b.ResetTimer()
 	for done := 0; done < b.N; done += atOnce {
 		tick := 60_000 * int64(1+done/count)
-		p := progress{since: s.remembered(), replica: "replica-0", instance: "another"}
+		p := reports.Message{Since: s.remembered(), Replica: "replica-0", Instance: "another"}
 		for _, c := range list[done%count : done%count+atOnce] {
-			p.reports = append(p.reports, report{kind: progressSettled, job: c.name, tick: tick, watermark: true})
+			p.Reports = append(p.Reports, reports.Report{Kind: reports.Settled, Job: c.name, Tick: tick, Watermark: true})
 		}
-		for _, message := range p.encode() {
+		for _, message := range p.Encode() {
 			s.received(message)
 		}
 	}

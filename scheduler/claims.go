@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"math/rand/v2"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -16,7 +18,7 @@ func (c *contender) claimedLocked(r *request, a reply) {
 		c.forgottenLocked()
 		return
 	}
-	now := c.s.clock.msAt(a.received)
+	now := c.s.clock.MsAt(a.received)
 	c.learnLocked(answer, tick, now, r.overtaken)
 	if r.claim.NoRoom && c.noRoomLocked(answer, tick, now) {
 		return
@@ -98,7 +100,7 @@ func restOf(a protocol.Answer, now int64) rest {
 // waitedLocked takes in whether the tick that was claimed has to wait for an earlier one.
 func (c *contender) waitedLocked(r *request, busy bool, now int64) {
 	if busy || r.waited {
-		c.cursor.blocked = now
+		c.cursor.Blocked = now
 	}
 	if r.claim.OnlyOpen {
 		return
@@ -120,7 +122,7 @@ func (c *contender) grantedLocked(r *request, a reply) {
 		c.running = make(map[int64]*lease.Lease, 1)
 	}
 	c.running[r.claim.Tick] = l
-	if r.overtaken && c.spec.Overlap == jobs.Replace {
+	if r.overtaken && c.Spec.Overlap == jobs.Replace {
 		l.Check() // it may have been for this one
 	}
 }
@@ -129,7 +131,7 @@ func (c *contender) grantedLocked(r *request, a reply) {
 // reason than its own.
 func (c *contender) settledLocked(t protocol.Settled) {
 	c.open.drop(t.Tick)
-	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Tick})
+	c.s.report(reports.Report{Kind: reports.Settled, Job: c.name, Tick: t.Tick})
 	reason := wire.ReasonNewer // it made room for a newer tick
 	switch t.Outcome {
 	case wire.Lost:

@@ -1,6 +1,10 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/clock"
+	"github.com/solotick/solotick/scheduler/internal/membership"
+	"github.com/solotick/solotick/scheduler/internal/storehealth"
+
 	"errors"
 	"time"
 
@@ -9,53 +13,53 @@ import (
 )
 
 // clockWords maps a replica's opinion of the store's clock to the word for it in heartbeats.
-var clockWords = map[clockState]string{
-	clockDoubted: heartbeat.ClockDoubted, clockStepped: heartbeat.ClockStepped, clockTrusted: heartbeat.ClockTrusted,
+var clockWords = map[clock.State]string{
+	clock.Doubted: heartbeat.ClockDoubted, clock.Stepped: heartbeat.ClockStepped, clock.Trusted: heartbeat.ClockTrusted,
 }
 
 // looked takes in what a look at the store's clock has shown.
 func (s *Scheduler) looked(sent, received, now time.Time) {
-	sample := s.clock.compare(sent, received, now)
-	defer func() { s.observe(ClockSampled{Offset: time.Until(s.clock.now()), RTT: sample.rtt}) }()
-	if s.trust.now() == clockUnknown {
+	sample := s.clock.Compare(sent, received, now)
+	defer func() { s.observe(ClockSampled{Offset: time.Until(s.clock.Now()), RTT: sample.RTT}) }()
+	if s.trust.State() == clock.Unknown {
 		s.firstLook(sample, received, now)
 		return
 	}
-	estimate, slack := s.clock.estimate()
-	switch s.trust.look(sample.taken, sample.offset, sample.rtt/2+slack+clockDrift, estimate) {
-	case isPlausible:
-		s.clock.take(sample)
-	case hasStepped:
+	estimate, slack := s.clock.Estimate()
+	switch s.trust.Look(sample.Taken, sample.Offset, sample.RTT/2+slack+clock.Drift, estimate) {
+	case clock.IsPlausible:
+		s.clock.Take(sample)
+	case clock.HasStepped:
 		_, v := s.clockView()
-		if v.state == clockStepped {
-			s.observe(ClockChanged{By: v.by})
+		if v.State == clock.Stepped {
+			s.observe(ClockChanged{By: v.By})
 		}
 		s.wantAnnounce() // to the store's clock, the heartbeats from before may have ended
-	case hasReturned:
-		s.clockTrusted(0, sample.taken)
-	case isHeld:
+	case clock.HasReturned:
+		s.clockTrusted(0, sample.Taken)
+	case clock.IsHeld:
 	}
 }
 
 // firstLook asks this machine's own clock and the live members whether the store's clock is to be
 // trusted. Members that cannot be asked say nothing.
-func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
+func (s *Scheduler) firstLook(sample clock.Sample, received, now time.Time) {
 	s.firstLooks <- struct{}{}
 	defer func() { <-s.firstLooks }()
-	if s.trust.now() != clockUnknown {
+	if s.trust.State() != clock.Unknown {
 		return // another look was the first
 	}
 	var members []heartbeat.Replica
 	ctx, cancel := s.call()
 	if list, err := s.store.Members(ctx); err == nil {
-		members, _, _ = new(heartbeats).live(list)
+		members, _, _ = new(membership.Heartbeats).Live(list)
 	}
 	cancel()
-	ahead := time.Unix(0, int64(sample.taken+sample.offset)).Sub(received.Round(0))
-	agrees := ahead.Abs() <= s.trust.limit+sample.rtt/2
-	s.clock.restart(sample)
-	sum := clocksOf(members, s.replica, now, now, s.trust.limit)
-	if !s.trust.begin(sample.taken, sample.offset, agrees, sum) {
+	ahead := time.Unix(0, int64(sample.Taken+sample.Offset)).Sub(received.Round(0))
+	agrees := ahead.Abs() <= s.trust.Limit+sample.RTT/2
+	s.clock.Restart(sample)
+	sum := clock.ClocksOf(members, s.replica, now, now, s.trust.Limit)
+	if !s.trust.Begin(sample.Taken, sample.Offset, agrees, sum) {
 		s.observe(ClockChanged{By: ahead, Start: true})
 		s.wantAnnounce()
 	}
@@ -64,10 +68,10 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 // clockSeen takes in the store's time from the answer to a claim. One that is not plausible is left
 // to the next look.
 func (s *Scheduler) clockSeen(sent, received, now time.Time) {
-	sample := s.clock.compare(sent, received, now)
-	estimate, slack := s.clock.estimate()
-	if s.trust.claimed(sample.taken, sample.offset, sample.rtt/2+slack+clockDrift, estimate) {
-		s.clock.take(sample)
+	sample := s.clock.Compare(sent, received, now)
+	estimate, slack := s.clock.Estimate()
+	if s.trust.Claimed(sample.Taken, sample.Offset, sample.RTT/2+slack+clock.Drift, estimate) {
+		s.clock.Take(sample)
 		return
 	}
 	select {
@@ -77,7 +81,7 @@ func (s *Scheduler) clockSeen(sent, received, now time.Time) {
 }
 
 // until is the latest time of the store at which a request that is sent now may change anything.
-func (s *Scheduler) until() time.Time { return s.clock.now().Add(s.trust.limit) }
+func (s *Scheduler) until() time.Time { return s.clock.Now().Add(s.trust.Limit) }
 
 // takeoverUntil is the latest time of the store at which a claim that is sent now may take over the
 // lease of another. A holder that lives has renewed within a third of the TTL. While nothing may be
@@ -86,7 +90,7 @@ func (s *Scheduler) takeoverUntil() time.Time {
 	if s.quietFor() > 0 {
 		return never
 	}
-	return s.clock.now().Add(max(s.ttl/3, minTakeoverBound))
+	return s.clock.Now().Add(max(s.ttl/3, minTakeoverBound))
 }
 
 // minTakeoverBound is the least time that a request is allowed on its way to the store, however
@@ -94,15 +98,15 @@ func (s *Scheduler) takeoverUntil() time.Time {
 const minTakeoverBound = 200 * time.Millisecond
 
 // bounded takes in how a call went that carries such a bound. kind is what its success shows.
-func (s *Scheduler) bounded(kind callKind, began time.Time, err error) {
+func (s *Scheduler) bounded(kind storehealth.CallKind, began time.Time, err error) {
 	received := time.Now()
 	if b, ok := errors.AsType[*protocol.BoundsError](err); ok {
-		s.answered(reads, received.Sub(began), nil) // the store has answered
+		s.answered(storehealth.Reads, received.Sub(began), nil) // the store has answered
 		s.clockSeen(began, received, b.Now)
 		return
 	}
 	if err != nil {
-		kind = writes
+		kind = storehealth.Writes
 	}
 	s.answered(kind, received.Sub(began), err)
 }
@@ -110,21 +114,21 @@ func (s *Scheduler) bounded(kind callKind, began time.Time, err error) {
 // judgeClock takes in what the live members say about the store's clock.
 func (s *Scheduler) judgeClock(members []heartbeat.Replica) {
 	now, v := s.clockView()
-	if v.state == clockTrusted {
+	if v.State == clock.Trusted {
 		return
 	}
-	sum := clocksOf(members, s.replica, now, now.Add(-v.steady), s.trust.limit)
-	local := s.clock.local(time.Now())
-	rebase := func(offset time.Duration) { s.clock.restart(sample{taken: local, offset: offset}) }
-	if s.trust.accept(local, sum, rebase) {
-		s.clockTrusted(v.by, local)
+	sum := clock.ClocksOf(members, s.replica, now, now.Add(-v.Steady), s.trust.Limit)
+	local := s.clock.Local(time.Now())
+	rebase := func(offset time.Duration) { s.clock.Restart(clock.Sample{Taken: local, Offset: offset}) }
+	if s.trust.Accept(local, sum, rebase) {
+		s.clockTrusted(v.By, local)
 	}
 }
 
 // clockTrusted goes on after claims were held: it plans again, from the present records, every tick
 // that was planned by the former clock.
 func (s *Scheduler) clockTrusted(by, at time.Duration) {
-	held, step := s.trust.heldFor(at)
+	held, step := s.trust.HeldFor(at)
 	s.observe(ClockChanged{Trusted: true, By: by, Held: held})
 	s.noteHold(by, held, step)
 	set := s.jobs.Load()
@@ -140,17 +144,17 @@ func (s *Scheduler) clockTrusted(by, at time.Duration) {
 
 // clockView returns the store's time as it is now, trusted or not, and what this replica thinks of
 // that clock.
-func (s *Scheduler) clockView() (time.Time, view) {
-	local := s.clock.local(time.Now())
-	estimate, _ := s.clock.estimate()
-	v := s.trust.view(local, estimate)
-	return time.Unix(0, int64(local+v.offset)).UTC(), v
+func (s *Scheduler) clockView() (time.Time, clock.View) {
+	local := s.clock.Local(time.Now())
+	estimate, _ := s.clock.Estimate()
+	v := s.trust.View(local, estimate)
+	return time.Unix(0, int64(local+v.Offset)).UTC(), v
 }
 
 // quietFor is for how long nothing may be taken over from now on: the store's clock has stepped,
 // and holders that live have to renew first.
 func (s *Scheduler) quietFor() time.Duration {
-	return s.trust.quietFor(s.clock.local(time.Now()))
+	return s.trust.QuietFor(s.clock.Local(time.Now()))
 }
 
 // lookAhead reads the records of jobs whose watermarks lie in the future. A wrong clock has moved
@@ -173,11 +177,17 @@ func (s *Scheduler) lookAhead() {
 func (c *contender) clockChanged() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.s.clock.ms()
+	now := c.s.clock.Ms()
 	c.synced = false
-	c.notBefore, c.rest, c.cursor = 0, rest{}, c.cursor.replan()
+	c.notBefore, c.rest, c.cursor = 0, rest{}, c.cursor.Replan()
 	c.hints, c.confirming = hints{}, false
 	for i := range c.open {
 		c.open[i].at = now
 	}
 }
+
+// utc returns the time of a tick.
+func utc(tick int64) time.Time { return time.UnixMilli(tick).UTC() }
+
+// ms rounds up to whole milliseconds.
+func ms(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

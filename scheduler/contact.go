@@ -1,83 +1,31 @@
 package scheduler
 
 import (
-	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/internal/contact"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/steady"
 )
 
-const (
-	// leastGap and mostGap bound the gap that ends the contact with the store, which is a third of
-	// the TTL: a holder that could not renew for so long has as much time again to do it.
-	leastGap, mostGap = 300 * time.Millisecond, 3500 * time.Millisecond
-	// mostSilent is for how long a replica that has lost its notifications waits for them before it
-	// relies on other answers. The permission to subscribe may be gone for good.
-	mostSilent = time.Minute
-)
-
-// storeContact is a replica's contact with the store: see ContactSince of [protocol.Claim].
-type storeContact struct {
-	*contact.Contact
-	watched atomic.Int64 // until when leases of others run that this replica may take over, in Unix ms of fleet time
-	silent  atomic.Int64 // the instant at which notifications ceased to arrive; 0 while they do, or never did
-}
-
-func newContact(ttl time.Duration) *storeContact {
-	return &storeContact{Contact: contact.New(min(max(ttl/3, leastGap), mostGap))}
-}
-
-// listening ends the contact when notifications cease to arrive or arrive again. In between, one
-// server of several may be out of reach though others answer.
-func (c *storeContact) listening(is bool) {
-	switch {
-	case !is:
-		c.silent.Store(int64(steady.Now()))
-	case c.silent.Swap(0) == 0:
-		return // for the first time
-	}
-	c.End()
-}
-
-// watch notes that this replica may take over a lease that runs out then, in Unix ms of fleet time.
-func (c *storeContact) watch(at int64) {
-	for {
-		until := c.watched.Load()
-		if until >= at || c.watched.CompareAndSwap(until, at) {
-			return
-		}
-	}
-}
-
 // contactEvery is how often the store has to answer for contact to last. While no lease of another
 // is known, it need not: contact that begins with a lease is old enough when that runs out.
 func (s *Scheduler) contactEvery() time.Duration {
-	if s.contact.watched.Load()+mostGap.Milliseconds() < s.clock.ms() { // a look may be repeated soon
+	if !s.contact.Watches(s.clock.Ms()) {
 		return idleEvery
 	}
 	return max(s.contact.Gap()/2, probeEvery)
 }
 
-// lasts returns since when there is contact, until when it lasts if nothing else is answered, and
-// whether there is any now.
-func (c *storeContact) lasts(now steady.Instant) (since, until steady.Instant, ok bool) {
-	silent := steady.Instant(c.silent.Load())
-	since, until, ok = c.Since(now)
-	return since, until, ok && (silent == 0 || silent.Until(now) > mostSilent)
-}
-
 // settling reports whether a call of the store failed a moment ago: what ended meanwhile may not be
 // settled yet.
 func (s *Scheduler) settling() bool {
-	failed := s.health.failedLast()
-	return !failed.IsZero() && (!s.health.isUp() || time.Since(failed) < protocol.ReturnGrace(s.ttl))
+	failed := s.health.FailedLast()
+	return !failed.IsZero() && (!s.health.IsUp() || time.Since(failed) < protocol.ReturnGrace(s.ttl))
 }
 
 // contactLocked returns the contact with the store as far as it keeps the job.
 func (c *contender) contactLocked(now steady.Instant) (since, until steady.Instant, ok bool) {
-	since, until, ok = c.s.contact.lasts(now)
+	since, until, ok = c.s.contact.Lasts(now)
 	if c.contact != 0 {
 		since = max(since, c.contact)
 	}
@@ -101,7 +49,7 @@ func (c *contender) silentLocked(now steady.Instant) bool {
 // where it reaches the store after the contact that it names: the store may have been away on its
 // way, and the holder as well.
 func (c *contender) boundTakeoverLocked(claim *protocol.Claim) {
-	now, fleet := steady.Now(), c.s.clock.now()
+	now, fleet := steady.Now(), c.s.clock.Now()
 	since, until, ok := c.contactLocked(now)
 	claim.TakeoverUntil, claim.ContactSince = never, fleet.Add(-since.Until(now))
 	if ok {

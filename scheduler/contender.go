@@ -1,6 +1,11 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/admission"
+	"github.com/solotick/solotick/scheduler/internal/membership"
+	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"context"
 	"math/rand/v2"
 	"sync"
@@ -19,22 +24,20 @@ import (
 type contender struct {
 	s       *Scheduler
 	name    string
-	waits   *waiter      // for room; nil where that has no limit
-	working atomic.Int32 // handlers that run
-	backup  atomic.Bool  // others claim its ticks before this replica, as far as it knows
+	waits   *admission.Waiter // for room; nil where that has no limit
+	working atomic.Int32      // handlers that run
+	backup  atomic.Bool       // others claim its ticks before this replica, as far as it knows
 
-	index  int32 // in the heap of the timers, and guarded by timers.mu; -1 when not in it
-	queued bool  // it waits to be admitted; guarded by admission.mu
-	active bool  // a goroutine is at work
-	gone   bool  // the job was removed
-	actAt  int64 // is set with both mutexes locked
+	slot   admission.Slot[*contender]
+	active bool // a goroutine is at work
+	gone   bool // the job was removed
 
 	mu sync.Mutex // see unlock
-	*definition
+	*plan.Definition
 	record          // as it was read last
 	events *[]Event // to be sent when the mutex is unlocked; nil for none
 
-	cursor    cursor
+	cursor    plan.Cursor
 	pending   *request               // nil when there is none
 	rest      rest                   // between two decisions
 	waiting   *waitingTick           // that was answered last to have to wait; nil for none
@@ -52,10 +55,10 @@ type contender struct {
 
 	lastSuccess, lastFailure int64 // when a tick was last settled so, as far as is known; 0 for never
 
-	place   place
-	from    int64    // backups count from this time when it is later than the tick's
-	woke    int64    // when this replica was notified last that a tick may be free
-	ranking *ranking // that place is of
+	place   membership.Place
+	from    int64               // backups count from this time when it is later than the tick's
+	woke    int64               // when this replica was notified last that a tick may be free
+	ranking *membership.Ranking // that place is of
 	passed  passed
 	hints   hints
 	doubt   doubt
@@ -76,28 +79,32 @@ type record struct {
 }
 
 func newContender(s *Scheduler, job *jobs.Job) *contender {
-	c := &contender{s: s, name: job.Name(), index: -1}
+	c := &contender{s: s, name: job.Name()}
+	c.slot = admission.NewSlot(c)
 	c.defineLocked(job)
-	if s.capacity.max > 0 {
-		c.waits = &waiter{wake: c.roomFreed, verify: c.verify, order: rand.Uint64()}
+	if s.capacity.Max > 0 {
+		c.waits = &admission.Waiter{Wake: c.roomFreed, Verify: c.verify, Order: rand.Uint64()}
 	}
 	return c
 }
 
+// IsBackup reports whether others claim the job's ticks before this replica.
+func (c *contender) IsBackup() bool { return c.backup.Load() }
+
 // defineLocked makes the contender one of this job.
 func (c *contender) defineLocked(job *jobs.Job) {
-	c.definition = c.s.common.define(job)
+	c.Definition = c.s.common.Define(job)
 	c.ranking, c.defined, c.edited, c.had = nil, false, 0, nil
 }
 
 // policiesLocked are those of the definition and the record.
-func (c *contender) policiesLocked() *policies {
-	return &policies{spec: c.spec, tickAfter: c.tickAfter, due: c.due, edited: c.edited, had: c.had, resumed: c.resumed}
+func (c *contender) policiesLocked() *plan.Policies {
+	return &plan.Policies{Spec: c.Spec, TickAfter: c.TickAfter, Due: c.Due, Edited: c.edited, Had: c.had, Resumed: c.resumed}
 }
 
 // handlerLocked makes the function that runs a tick: see chain.NewThen.
 func (c *contender) handlerLocked() func(ctx context.Context, run jobs.Run, then func(error)) {
-	return chain.NewThen(c.job, chain.Hooks{Wrappers: c.s.wrappers, OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
+	return chain.NewThen(c.Job, chain.Hooks{Wrappers: c.s.wrappers, OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the
@@ -105,9 +112,9 @@ func (c *contender) handlerLocked() func(ctx context.Context, run jobs.Run, then
 func (c *contender) setHandler(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.unlock()
-	next := *c.definition
-	next.job = job
-	c.definition = &next
+	next := *c.Definition
+	next.Job = job
+	c.Definition = &next
 }
 
 // redefine goes on with another definition of the job. Runs that are under way go on under the one
@@ -116,7 +123,7 @@ func (c *contender) redefine(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.unlock()
 	c.defineLocked(job)
-	c.cursor = cursor{watermark: c.cursor.watermark}
+	c.cursor = plan.Cursor{Watermark: c.cursor.Watermark}
 	c.hints.next = unknownTick
 	c.synced = false // the store has to say since when the job has this schedule
 	if c.pending.skips() {
@@ -129,7 +136,7 @@ func (c *contender) remove() {
 	c.mu.Lock()
 	defer c.unlock()
 	c.gone = true
-	c.s.timers.set(c, 0)
+	c.s.timers.Set(&c.slot, 0)
 	if !c.active {
 		c.short = 0
 		c.restRoomLocked()
@@ -181,12 +188,12 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 		delete(c.running, tick)
 	}
 	if !open {
-		c.s.report(report{kind: progressSettled, job: c.name, tick: tick})
+		c.s.report(reports.Report{Kind: reports.Settled, Job: c.name, Tick: tick})
 	}
-	now := c.s.clock.ms()
+	now := c.s.clock.Ms()
 	wake := open
 	if c.rest.state == blocked {
-		c.cursor.blocked, wake = now, true
+		c.cursor.Blocked, wake = now, true
 	}
 	c.blocked = min(c.blocked, now)
 	for i := range c.open {

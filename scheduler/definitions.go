@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/membership"
+
 	"context"
 	"time"
 
@@ -18,7 +20,7 @@ type definitionNotes struct {
 	began time.Time
 	since time.Time // when the store began to remember
 	set   *jobSet   // in which, with that order, nothing is left to note
-	order *ranking
+	order *membership.Ranking
 }
 
 // noteDefinitions keeps in the store how this replica's jobs are defined, for people, until ctx
@@ -27,7 +29,7 @@ func (s *Scheduler) noteDefinitions(ctx context.Context) {
 	var notes definitionNotes
 	for ctx.Err() == nil {
 		wait := probeEvery
-		if s.health.isUp() {
+		if s.health.IsUp() {
 			since := s.remembersSince()
 			if notes.noted == nil || time.Since(notes.began) > renote || !since.Equal(notes.since) {
 				notes = definitionNotes{noted: map[string]bool{}, began: time.Now(), since: since}
@@ -43,7 +45,7 @@ func (s *Scheduler) noteDefinitions(ctx context.Context) {
 // noted all of its jobs, the start of a large fleet would be mostly that. It ends at the first
 // failure.
 func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
-	set, order := s.jobs.Load(), s.peers.current()
+	set, order := s.jobs.Load(), s.peers.Current()
 	if len(set.revisions) > heartbeat.MostJobs || set == notes.set && order == notes.order {
 		return
 	}
@@ -51,7 +53,7 @@ func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 		return // the members are not known yet
 	}
 	for name, revision := range set.revisions {
-		if notes.noted[revision] || !order.first(name, revision) {
+		if notes.noted[revision] || !order.First(name, revision) {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -66,12 +68,6 @@ func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 		notes.noted[revision] = true
 	}
 	notes.set, notes.order = set, order
-}
-
-// first reports whether this replica is a member, and claims a job with that revision first.
-func (r *ranking) first(job, revision string) bool {
-	p := r.of(job, revision, 0)
-	return p.rank == 0 && p.among > 0
 }
 
 // remembersSince returns since when the store has its records.

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"context"
 	"slices"
 	"time"
@@ -11,13 +13,13 @@ import (
 
 // doubt holds a contender's knowledge of a record that has lost something.
 type doubt struct {
-	inquiries map[inquiryID]int64 // those that the job is in, and until when they last
-	settled   [4]int64            // ticks that others have reported as settled, of late
-	own       int64               // the newest tick that this replica was granted, or settled without a run
-	unread    bool                // some were reported as settled, and the record was not read since
-	asked     bool                // one inquiry is this replica's: the record is read when they are over
-	missing   bool                // a claim found no record, or one older than this replica has seen
-	proven    bool                // the record has lost something: reports count more than the record
+	inquiries map[reports.InquiryID]int64 // those that the job is in, and until when they last
+	settled   [4]int64                    // ticks that others have reported as settled, of late
+	own       int64                       // the newest tick that this replica was granted, or settled without a run
+	unread    bool                        // some were reported as settled, and the record was not read since
+	asked     bool                        // one inquiry is this replica's: the record is read when they are over
+	missing   bool                        // a claim found no record, or one older than this replica has seen
+	proven    bool                        // the record has lost something: reports count more than the record
 }
 
 // inDoubtLocked reports whether nothing may be claimed, since others know more of the job than its
@@ -37,9 +39,9 @@ func (c *contender) doubtEndsLocked() (ends int64) {
 	if len(c.doubt.inquiries) == 0 {
 		return 0
 	}
-	now := c.s.clock.ms()
+	now := c.s.clock.Ms()
 	for id, until := range c.doubt.inquiries {
-		if until <= now || until > now+ms(c.s.inquiries.time)+aheadBy { // it is over, or fleet time has stepped back
+		if until <= now || until > now+ms(c.s.inquiries.Time)+aheadBy { // it is over, or fleet time has stepped back
 			delete(c.doubt.inquiries, id)
 			continue
 		}
@@ -53,17 +55,17 @@ func (c *contender) doubtEndsLocked() (ends int64) {
 func (c *contender) askLocked(watermark int64) {
 	c.doubt.asked = true
 	if c.doubtEndsLocked() == 0 {
-		c.doubtLocked(c.s.inquiries.add(c.name, watermark))
+		c.doubtLocked(c.s.inquiries.Add(c.name, watermark))
 		c.s.feed.wakeUp()
 	}
 }
 
-func (c *contender) doubtLocked(id inquiryID) {
+func (c *contender) doubtLocked(id reports.InquiryID) {
 	if c.doubt.inquiries == nil {
-		c.doubt.inquiries = map[inquiryID]int64{}
+		c.doubt.inquiries = map[reports.InquiryID]int64{}
 	}
 	if _, known := c.doubt.inquiries[id]; !known {
-		c.doubt.inquiries[id] = c.s.clock.ms() + ms(c.s.inquiries.time)
+		c.doubt.inquiries[id] = c.s.clock.Ms() + ms(c.s.inquiries.Time)
 	}
 }
 
@@ -84,7 +86,7 @@ func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
 	case lost:
 		c.doubt.proven = true
 		c.emitLocked(RecordsLost{Job: c.name})
-		c.askLocked(c.cursor.watermark)
+		c.askLocked(c.cursor.Watermark)
 	case !c.doubt.asked:
 		c.doubt.proven = false
 	}
@@ -95,7 +97,7 @@ func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
 func (c *contender) verifyRecord() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.synced && !c.gone && (c.placeLocked().rank <= 1 || c.doubt.own >= c.hintedWatermarkLocked()) {
+	if c.synced && !c.gone && (c.placeLocked().Rank <= 1 || c.doubt.own >= c.hintedWatermarkLocked()) {
 		c.confirmLocked()
 	}
 }
@@ -122,21 +124,21 @@ func (d *doubt) reportSettled(tick int64) {
 
 // questioned handles the question of another replica about the job, of which that replica knows the
 // given watermark. If this replica may know more, it writes that back.
-func (c *contender) questioned(id inquiryID, watermark int64) {
+func (c *contender) questioned(id reports.InquiryID, watermark int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {
 		return
 	}
 	c.doubtLocked(id)
-	if c.synced && (c.cursor.watermark > watermark || c.doubt.own >= watermark || len(c.running) > 0) {
+	if c.synced && (c.cursor.Watermark > watermark || c.doubt.own >= watermark || len(c.running) > 0) {
 		c.confirmLocked()
 	}
 	c.rescheduleLocked()
 }
 
 // resume takes in that all have answered an inquiry.
-func (c *contender) resume(id inquiryID) {
+func (c *contender) resume(id reports.InquiryID) {
 	c.mu.Lock()
 	delete(c.doubt.inquiries, id)
 	c.mu.Unlock()
@@ -155,54 +157,55 @@ func (c *contender) leases() (leases []*lease.Lease) {
 
 // sendQuestions sends the inquiries that are due.
 func (s *Scheduler) sendQuestions(ctx context.Context) {
-	questions, more := s.inquiries.take()
+	questions, more := s.inquiries.Take()
 	for _, q := range questions {
-		if q.first {
-			s.openInquiry(q.id, q.reports, s.replica)
+		if q.First {
+			s.openInquiry(q.ID, q.Reports, s.replica)
 		}
-		s.send(ctx, q.reports)
+		s.send(ctx, q.Reports)
 	}
 	if more {
-		s.feed.wakeAfter(askAgain)
+		s.feed.wakeAfter(reports.AskAgain)
 	}
 }
 
 // questioned takes in a question of another replica.
-func (s *Scheduler) questioned(from, instance string, reports []report) {
-	if len(reports) == 0 {
+func (s *Scheduler) questioned(from, instance string, asked []reports.Report) {
+	if len(asked) == 0 {
 		return
 	}
-	id := inquiryID{instance, reports[0].until}
-	for _, r := range reports {
-		if c := s.jobs.Load().byName[r.job]; c != nil {
-			c.questioned(id, r.tick)
+	id := reports.InquiryID{Asker: instance, Number: asked[0].Until}
+	for _, r := range asked {
+		if c := s.jobs.Load().byName[r.Job]; c != nil {
+			c.questioned(id, r.Tick)
 		}
 	}
-	s.openInquiry(id, reports, from)
+	s.openInquiry(id, asked, from)
 }
 
-func (s *Scheduler) openInquiry(id inquiryID, reports []report, from string) {
-	var list []*contender
-	for _, r := range reports {
-		if c := s.jobs.Load().byName[r.job]; c != nil {
-			list = append(list, c)
-		}
+func (s *Scheduler) openInquiry(id reports.InquiryID, asked []reports.Report, from string) {
+	list := make([]string, len(asked))
+	for i, r := range asked {
+		list[i] = r.Job
 	}
-	s.inquiries.open(id, list, append(s.peers.alive(), from, s.replica))
+	s.inquiries.Open(id, list, append(s.peers.Alive(), from, s.replica))
 	s.wantSync() // and then it is answered
 }
 
 // answer says that this replica has written back what it knows.
-func (s *Scheduler) answer(mine map[inquiryID][]*contender) {
+func (s *Scheduler) answer(mine map[reports.InquiryID][]string) {
 	if len(mine) == 0 {
 		return
 	}
+	byName := s.jobs.Load().byName
 	var running []*lease.Lease
-	var answers []report
+	var answers []reports.Report
 	for id, list := range mine {
-		answers = append(answers, report{kind: progressAnswered, job: id.asker, tick: id.number})
-		for _, c := range list {
-			running = append(running, c.leases()...)
+		answers = append(answers, reports.Report{Kind: reports.Answered, Job: id.Asker, Tick: id.Number})
+		for _, job := range list {
+			if c := byName[job]; c != nil {
+				running = append(running, c.leases()...)
+			}
 		}
 	}
 	limited, cancel := s.call()
@@ -215,9 +218,12 @@ func (s *Scheduler) answer(mine map[inquiryID][]*contender) {
 }
 
 // memberAnswered takes in that a member has answered an inquiry.
-func (s *Scheduler) memberAnswered(id inquiryID, member string) {
-	for _, c := range s.inquiries.answered(id, member) {
-		c.resume(id)
+func (s *Scheduler) memberAnswered(id reports.InquiryID, member string) {
+	byName := s.jobs.Load().byName
+	for _, job := range s.inquiries.Answered(id, member) {
+		if c := byName[job]; c != nil {
+			c.resume(id)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -56,8 +58,8 @@ func disturb(t *testing.T, draw *rand.Rand) {
 	require.NoError(t, s.WaitReady(t.Context()))
 
 	c := s.jobs.Load().byName["job"]
-	first := c.tickAfter(time.Now().UnixMilli())
-	kinds := []progressKind{progressGranted, progressQueued, progressSettled, progressBusy, progressDecided, progressBehind}
+	first := c.TickAfter(time.Now().UnixMilli())
+	kinds := []reports.Report{{Kind: reports.Granted}, {Kind: reports.Queued}, {Kind: reports.Settled}, {Kind: reports.Busy}, {Kind: reports.Decided}, {Kind: reports.Behind}}
 	events := []func(now int64){
 		func(int64) { c.poke() },
 		func(int64) { c.woken(0) },
@@ -71,13 +73,15 @@ func disturb(t *testing.T, draw *rand.Rand) {
 		func(int64) { c.clockChanged(); s.wantSync() },
 		func(int64) { c.storeForgot(); s.wantSync() },
 		func(int64) { c.setHandler(job) },
-		func(now int64) { c.questioned(inquiryID{"another", draw.Int64N(5)}, now-draw.Int64N(5000)) },
-		func(int64) { c.resume(inquiryID{"another", draw.Int64N(5)}) },
+		func(now int64) {
+			c.questioned(reports.InquiryID{Asker: "another", Number: draw.Int64N(5)}, now-draw.Int64N(5000))
+		},
+		func(int64) { c.resume(reports.InquiryID{Asker: "another", Number: draw.Int64N(5)}) },
 		func(now int64) {
 			tick := (now - draw.Int64N(3000)) / 1000 * 1000
-			c.learn(report{
-				kind: kinds[draw.IntN(len(kinds))], job: "job", tick: tick, until: now + draw.Int64N(2000), watermark: draw.IntN(2) == 0,
-			}, "another", now)
+			r := kinds[draw.IntN(len(kinds))]
+			r.Job, r.Tick, r.Until, r.Watermark = "job", tick, now+draw.Int64N(2000), draw.IntN(2) == 0
+			c.learn(r, "another", now)
 		},
 	}
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {

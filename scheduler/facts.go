@@ -90,7 +90,7 @@ func (s *Scheduler) writePending(ctx context.Context) {
 			continue
 		case ctx.Err() != nil:
 			return
-		case s.health.isUp():
+		case s.health.IsUp():
 			if tries++; tries == factTries {
 				s.facts.drop()
 				tries = 0
@@ -138,7 +138,7 @@ func (s *Scheduler) storeIsBack(since time.Time) {
 	}
 	// Fleet time may not be known yet: see writeFacts.
 	s.facts.add("", fleet.Fact{
-		Kind: wire.FactAway, By: s.replica, From: s.clock.at(since), To: s.clock.at(now), Living: int(s.living.Load()),
+		Kind: wire.FactAway, By: s.replica, From: s.clock.At(since), To: s.clock.At(now), Living: int(s.living.Load()),
 	})
 }
 
@@ -149,7 +149,7 @@ func (s *Scheduler) noteHold(by, held, step time.Duration) {
 	if held < leastAway {
 		return
 	}
-	now := s.clock.now()
+	now := s.clock.Now()
 	s.facts.add("", fleet.Fact{
 		Kind: wire.FactHeld, By: s.replica, From: now.Add(-held - max(0, by)), To: now, Living: int(s.living.Load()), Step: step,
 	})

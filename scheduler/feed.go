@@ -1,10 +1,13 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"context"
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/sleep"
 )
 
@@ -12,7 +15,7 @@ import (
 // themselves. A report that is lost on the way costs them a look.
 type feed struct {
 	mu      sync.Mutex
-	pending map[reported]report
+	pending map[reported]reports.Report
 	wake    chan struct{} // of size 1
 	hurry   chan struct{} // of size 1: somebody waits for what is pending
 }
@@ -39,22 +42,22 @@ const (
 )
 
 func newFeed() *feed {
-	return &feed{pending: map[reported]report{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
+	return &feed{pending: map[reported]reports.Report{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 }
 
 // add queues a report. A later one about the same tick takes the place of the one before.
-func (f *feed) add(r report) {
+func (f *feed) add(r reports.Report) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key := reported{r.job, r.tick}
+	key := reported{r.Job, r.Tick}
 	before, ok := f.pending[key]
 	if !ok && len(f.pending) >= maxPending {
 		return
 	}
-	r.watermark = r.watermark || before.watermark
+	r.Watermark = r.Watermark || before.Watermark
 	f.pending[key] = r
 	f.wakeUp()
-	if r.kind == progressFull {
+	if r.Kind == reports.Full {
 		select {
 		case f.hurry <- struct{}{}:
 		default:
@@ -72,10 +75,10 @@ func (f *feed) wakeUp() {
 
 func (f *feed) wakeAfter(d time.Duration) { time.AfterFunc(d, f.wakeUp) }
 
-func (f *feed) take() []report {
+func (f *feed) take() []reports.Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	list := make([]report, 0, len(f.pending))
+	list := make([]reports.Report, 0, len(f.pending))
 	for _, r := range f.pending {
 		list = append(list, r)
 	}
@@ -84,8 +87,8 @@ func (f *feed) take() []report {
 }
 
 // report sends something that this replica has learned to the others, a moment later.
-func (s *Scheduler) report(r report) {
-	if !s.peers.alone() {
+func (s *Scheduler) report(r reports.Report) {
+	if !s.peers.Alone() {
 		s.feed.add(r)
 	}
 }
@@ -118,9 +121,9 @@ func (f *feed) collect(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (s *Scheduler) send(ctx context.Context, reports []report) {
-	p := progress{since: s.remembered(), replica: s.replica, instance: s.epoch, reports: reports}
-	for _, message := range p.encode() {
+func (s *Scheduler) send(ctx context.Context, list []reports.Report) {
+	p := reports.Message{Since: s.remembered(), Replica: s.replica, Instance: s.epoch, Reports: list}
+	for _, message := range p.Encode() {
 		if s.store.Publish(ctx, message) != nil {
 			return // others look for themselves
 		}
@@ -132,7 +135,7 @@ func (s *Scheduler) send(ctx context.Context, reports []report) {
 func (s *Scheduler) sendLeaving() {
 	ctx, cancel := context.WithTimeout(context.Background(), leavingTimeout)
 	defer cancel()
-	s.send(ctx, []report{{kind: progressLeaving, job: s.replica}})
+	s.send(ctx, []reports.Report{{Kind: reports.Leaving, Job: s.replica}})
 }
 
 // receiveReports takes in what the others send, until ctx ends.
@@ -144,28 +147,28 @@ func (s *Scheduler) receiveReports(ctx context.Context) {
 
 // received takes in a message of another replica.
 func (s *Scheduler) received(message []byte) {
-	p, ok := decodeProgress(message)
-	if !ok || p.instance == s.epoch {
+	p, ok := reports.Decode(message)
+	if !ok || p.Instance == s.epoch {
 		return
 	}
-	set, now := s.jobs.Load(), s.clock.ms()
-	counts := p.since == s.remembered() && !s.trust.holds()
-	s.peers.work.see(p.replica, p.reports, now)
-	var questions []report
-	for _, r := range p.reports {
-		switch c := set.byName[r.job]; {
-		case r.kind == progressLeaving:
-			s.memberLeft(p.replica, p.instance)
+	set, now := s.jobs.Load(), s.clock.Ms()
+	counts := p.Since == s.remembered() && !s.trust.Holds()
+	s.peers.Work.See(p.Replica, p.Reports, now)
+	var questions []reports.Report
+	for _, r := range p.Reports {
+		switch c := set.byName[r.Job]; {
+		case r.Kind == reports.Leaving:
+			s.memberLeft(p.Replica, p.Instance)
 		case !counts:
-		case r.kind == progressBehind:
+		case r.Kind == reports.Behind:
 			questions = append(questions, r)
-		case r.kind == progressAnswered:
-			s.memberAnswered(inquiryID{r.job, r.tick}, p.replica)
+		case r.Kind == reports.Answered:
+			s.memberAnswered(reports.InquiryID{Asker: r.Job, Number: r.Tick}, p.Replica)
 		case c != nil:
-			c.learn(r, p.replica, now)
+			c.learn(r, p.Replica, now)
 		}
 	}
-	s.questioned(p.replica, p.instance, questions)
+	s.questioned(p.Replica, p.Instance, questions)
 }
 
 // remembered is since when the store remembers, in Unix µs.
@@ -173,4 +176,24 @@ func (s *Scheduler) remembered() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.since.UnixMicro()
+}
+
+// rank takes in the live replicas. Where the order has changed, jobs are claimed at other times.
+func (s *Scheduler) rank(replicas []heartbeat.Replica) {
+	if s.peers.Read(replicas) {
+		s.reranked()
+	}
+}
+
+// memberLeft takes in that another replica claims nothing more.
+func (s *Scheduler) memberLeft(replica, instance string) {
+	if s.peers.Leave(replica, instance) {
+		s.reranked()
+	}
+}
+
+func (s *Scheduler) reranked() {
+	for _, c := range s.jobs.Load().contenders {
+		c.reschedule()
+	}
 }

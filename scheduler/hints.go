@@ -1,6 +1,10 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/membership"
+	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"github.com/solotick/solotick/internal/protocol"
 )
 
@@ -24,16 +28,16 @@ const (
 	aheadBy = 1000
 	// reportedLate is by how much the end of a reported lease may be too late: it is rounded up, and
 	// counted from when its sender had the answer. In ms.
-	reportedLate = untilStep + 200
+	reportedLate = reports.UntilStep + 200
 	// maxReported bounds how many reported open ticks a replica remembers.
 	maxReported = 256
 )
 
 // placeLocked returns where this replica stands in the order of those that claim the job's ticks.
-func (c *contender) placeLocked() place {
-	r := c.s.peers.current()
+func (c *contender) placeLocked() membership.Place {
+	r := c.s.peers.Current()
 	if r != c.ranking || r == nil {
-		c.ranking, c.place = r, r.of(c.name, c.job.Revision(), c.spec.Weight)
+		c.ranking, c.place = r, r.Of(c.name, c.Job.Revision(), c.Spec.Weight)
 	}
 	return c.place
 }
@@ -43,26 +47,26 @@ func (c *contender) placeLocked() place {
 func (c *contender) unconfirmedLocked() bool { return c.hintedLocked() || c.doubt.unread }
 
 // hintedLocked reports whether others have reported a later watermark than the confirmed one.
-func (c *contender) hintedLocked() bool { return c.hints.watermark > c.cursor.watermark }
+func (c *contender) hintedLocked() bool { return c.hints.watermark > c.cursor.Watermark }
 
 // upcomingLocked is the tick that is to be claimed next, as far as is known; 0 when there is none.
 // The replica that claims first relies on what it knows itself: a report that is wrong must not
 // keep it from a tick.
 func (c *contender) upcomingLocked() int64 {
-	if c.placeLocked().rank > 0 {
+	if c.placeLocked().Rank > 0 {
 		return c.nextLocked()
 	}
-	return c.cursor.next
+	return c.cursor.Next
 }
 
 // nextLocked is the first tick that nobody has reported to be decided, or open; 0 when there is
 // none.
 func (c *contender) nextLocked() int64 {
 	if !c.hintedLocked() {
-		return c.cursor.next
+		return c.cursor.Next
 	}
 	if c.hints.next == unknownTick {
-		c.hints.next = c.tickAfter(c.hints.watermark)
+		c.hints.next = c.TickAfter(c.hints.watermark)
 	}
 	return c.hints.next
 }
@@ -73,7 +77,7 @@ func (c *contender) claimAtLocked() int64 {
 	if next == 0 {
 		return 0
 	}
-	due := c.due(next)
+	due := c.Due(next)
 	p := c.placeForLocked(next)
 	return max(due, c.from, c.busyOwnerLocked(p, next, due)) + c.backupOf(p)
 }
@@ -81,20 +85,20 @@ func (c *contender) claimAtLocked() int64 {
 // busyOwnerLocked is until when the owner of a due tick, the first in the order of p, has been seen
 // to work off other ticks of that instant. It lives, is only slow, and would get help where it can
 // bear that least. It is before due when it was not, and a quarter of the grace after it at most.
-func (c *contender) busyOwnerLocked(p place, tick, due int64) int64 {
-	if p.rank == 0 {
+func (c *contender) busyOwnerLocked(p membership.Place, tick, due int64) int64 {
+	if p.Rank == 0 {
 		return 0
 	}
-	seen := c.s.peers.work.seen(c.ranking.members[p.first].id, tick)
-	return min(seen, due+min(max(c.spec.MisfireGrace.Milliseconds(), minGrace)/4, longestBacklog))
+	seen := c.s.peers.Work.Seen(c.ranking.Members[p.First].ID, tick)
+	return min(seen, due+min(max(c.Spec.MisfireGrace.Milliseconds(), plan.MinGrace)/4, reports.LongestBacklog))
 }
 
 // backupLocked is how long this replica leaves a tick to those before it, in ms. It is less than
 // the grace: a tick that a backup starts is on time.
 func (c *contender) backupLocked() int64 { return c.backupOf(c.placeLocked()) }
 
-func (c *contender) backupOf(p place) int64 {
-	return p.backup(max(c.spec.MisfireGrace.Milliseconds(), minGrace) * 3 / 4)
+func (c *contender) backupOf(p membership.Place) int64 {
+	return p.Backup(max(c.Spec.MisfireGrace.Milliseconds(), plan.MinGrace) * 3 / 4)
 }
 
 // confirmAtLocked is when what others have reported is to be confirmed; 0 for never.
@@ -102,9 +106,9 @@ func (c *contender) confirmAtLocked() int64 {
 	switch {
 	case !c.unconfirmedLocked():
 		return 0
-	case c.placeLocked().rank == 0:
+	case c.placeLocked().Rank == 0:
 		return 1 // before its next tick is due, if there is time
-	case c.hintedLocked() && c.placeLocked().rank == 1:
+	case c.hintedLocked() && c.placeLocked().Rank == 1:
 		return c.hints.since + confirmEvery
 	default:
 		return 0
@@ -139,44 +143,45 @@ func (c *contender) confirmedLocked(watermark int64) {
 
 // learn takes in what another replica has reported. Most are about ticks that others claim first,
 // and come before this replica would look at them: it looks then as before, and finds the report.
-func (c *contender) learn(r report, from string, now int64) {
+func (c *contender) learn(r reports.Report, from string, now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.gone || !c.synced || r.tick > now+aheadBy {
+	if c.gone || !c.synced || r.Tick > now+aheadBy {
 		return
 	}
 	soon := int64(0)                       // when to look at the report
-	until := min(r.until, now+ms(c.s.ttl)) // whatever it says: the record is read in time for a takeover
-	switch r.kind {
-	case progressGranted:
+	until := min(r.Until, now+ms(c.s.ttl)) // whatever it says: the record is read in time for a takeover
+	switch r.Kind {
+	case reports.Granted:
 		soon = until + c.takeoverLocked(from)
-		soon = c.expectLocked(look{tick: r.tick, at: soon}, r.until, now)
-	case progressQueued:
+		soon = c.expectLocked(look{tick: r.Tick, at: soon}, r.Until, now)
+	case reports.Queued:
 		soon = until + c.takeoverLocked()
-		soon = c.expectLocked(look{tick: r.tick, at: soon, waits: true}, r.until, now)
-	case progressSettled:
-		c.doubt.reportSettled(r.tick)
-		if !c.pending.claimsTick(r.tick) {
-			c.open.drop(r.tick)
+		soon = c.expectLocked(look{tick: r.Tick, at: soon, waits: true}, r.Until, now)
+	case reports.Settled:
+		c.doubt.reportSettled(r.Tick)
+		if !c.pending.claimsTick(r.Tick) {
+			c.open.drop(r.Tick)
 		}
-	case progressBusy:
-		if r.tick >= c.nextLocked() { // the grants before it may be reported later
+	case reports.Busy:
+		if r.Tick >= c.nextLocked() { // the grants before it may be reported later
 			c.blocked = max(c.blocked, until)
 		}
-		if r.tick == c.upcomingLocked() && c.placeLocked().rank > 0 {
+		if r.Tick == c.upcomingLocked() && c.placeLocked().Rank > 0 {
 			c.from = max(c.from, until)
 		}
-	case progressFull:
-		soon = c.passedLocked(r.tick, from, now)
-	case progressDecided, progressBehind, progressAnswered, progressLeaving:
+	case reports.Full:
+		soon = c.passedLocked(r.Tick, from, now)
+	case reports.Decided, reports.Behind, reports.Answered, reports.Leaving:
 	}
-	if r.watermark && r.tick > max(c.cursor.watermark, c.hints.watermark) {
+	if r.Watermark && r.Tick > max(c.cursor.Watermark, c.hints.watermark) {
 		if !c.hintedLocked() {
 			c.hints = hints{since: now}
 		}
-		c.hints.watermark, c.hints.next = r.tick, unknownTick
+		c.hints.watermark, c.hints.next = r.Tick, unknownTick
 	}
-	if c.place.rank <= 1 || c.short != 0 || c.actAt == 0 || soon != 0 && soon < c.actAt { // those of rank 0 and 1 confirm reports
+	at := c.slot.At()
+	if c.place.Rank <= 1 || c.short != 0 || at == 0 || soon != 0 && soon < at { // those of rank 0 and 1 confirm reports
 		c.rescheduleLocked()
 	}
 }
@@ -192,7 +197,7 @@ func (c *contender) expectLocked(l look, until, now int64) int64 {
 		return l.at
 	}
 	granted := until - c.s.ttl.Milliseconds() - reportedLate
-	if granted <= c.woke && c.placeLocked().rank <= 1 {
+	if granted <= c.woke && c.placeLocked().Rank <= 1 {
 		if known := c.open.of(l.tick); known != nil && known.released {
 			return known.at
 		}
@@ -207,16 +212,16 @@ func (c *contender) expectLocked(l look, until, now int64) int64 {
 func (c *contender) takeoverLocked(holder ...string) int64 {
 	place := c.placeLocked()
 	if len(holder) == 1 {
-		if p, ok := c.ranking.without(place, holder[0]); ok {
-			return p.takeover()
+		if p, ok := c.ranking.Without(place, holder[0]); ok {
+			return p.Takeover()
 		}
 	}
-	return c.s.peers.current().of(c.name, c.job.Revision(), c.spec.Weight, holder...).takeover()
+	return c.s.peers.Current().Of(c.name, c.Job.Revision(), c.Spec.Weight, holder...).Takeover()
 }
 
 // reportLocked reports the answer to a claim to the other replicas.
 func (c *contender) reportLocked(claim *protocol.Claim, a protocol.Answer, now int64) {
-	r := report{job: c.name, tick: claim.Tick, watermark: !claim.OnlyOpen && a.Watermark >= claim.Tick}
+	r := reports.Report{Job: c.name, Tick: claim.Tick, Watermark: !claim.OnlyOpen && a.Watermark >= claim.Tick}
 	switch a.Status {
 	case protocol.Granted, protocol.Skipped, protocol.Paused, protocol.Lost:
 		c.doubt.own = max(c.doubt.own, claim.Tick)
@@ -224,21 +229,21 @@ func (c *contender) reportLocked(claim *protocol.Claim, a protocol.Answer, now i
 	}
 	switch a.Status {
 	case protocol.Granted:
-		r.kind, r.until = progressGranted, now+ms(claim.TTL)
+		r.Kind, r.Until = reports.Granted, now+ms(claim.TTL)
 	case protocol.Held:
-		r.kind, r.until = progressGranted, now+ms(a.Remaining)
+		r.Kind, r.Until = reports.Granted, now+ms(a.Remaining)
 	case protocol.Queued:
-		r.kind, r.until = progressQueued, now+ms(a.Remaining)
+		r.Kind, r.Until = reports.Queued, now+ms(a.Remaining)
 	case protocol.Busy:
-		r.kind, r.until = progressBusy, now+ms(a.Remaining)
+		r.Kind, r.Until = reports.Busy, now+ms(a.Remaining)
 	case protocol.Decided, protocol.Skipped, protocol.Paused, protocol.Lost:
-		r.kind = progressSettled
+		r.Kind = reports.Settled
 	default:
 		return
 	}
 	c.s.report(r)
 	if a.Watermark > claim.Tick {
-		c.s.report(report{kind: progressDecided, job: c.name, tick: a.Watermark, watermark: true})
+		c.s.report(reports.Report{Kind: reports.Decided, Job: c.name, Tick: a.Watermark, Watermark: true})
 	}
 }
 
@@ -251,9 +256,9 @@ func (c *contender) reschedule() {
 
 func (c *contender) rescheduleLocked() {
 	if !c.gone && !c.active { // else it is set when it comes to rest
-		c.s.timers.set(c, c.lookAtLocked())
+		c.s.timers.Set(&c.slot, c.lookAtLocked())
 	}
 }
 
 // hintedWatermarkLocked is the newest watermark that anybody has reported.
-func (c *contender) hintedWatermarkLocked() int64 { return max(c.cursor.watermark, c.hints.watermark) }
+func (c *contender) hintedWatermarkLocked() int64 { return max(c.cursor.Watermark, c.hints.watermark) }

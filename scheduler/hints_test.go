@@ -1,75 +1,70 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/admission"
+	"github.com/solotick/solotick/scheduler/internal/clock"
+	"github.com/solotick/solotick/scheduler/internal/membership"
+	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
+
+// outrank makes 19 other replicas members that claim almost every tick first.
+func outrank(s *Scheduler) {
+	replicas := []heartbeat.Replica{{ID: s.replica, MaxRuns: 1}}
+	for i := range 19 {
+		replicas = append(replicas, heartbeat.Replica{ID: fmt.Sprint("replica-", i), MaxRuns: 1000})
+	}
+	s.peers.Read(replicas)
+	time.Sleep(membership.SettleTime)
+	s.peers.Read(replicas)
+}
 
 // backupOf returns a contender whose ticks another replica claims first, and the next one of them,
 // which is due.
 func backupOf(t *testing.T) (c *contender, tick int64) {
 	s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil }, WithReplica("self"))
-	s.trust.state = clockTrusted
+	s.trust.Begin(0, 0, true, clock.MemberClocks{})
+	outrank(s)
 	c = s.jobs.Load().contenders[0]
-	members := []member{{id: "self", weight: 1e-3}}
-	for i := range 19 {
-		members = append(members, member{id: string(rune('a' + i)), weight: 1})
-	}
-	s.peers.ranking.Store(newRanking("self", members))
-	s.peers.readAt.Store(int64(time.Since(s.peers.base)))
-	now := c.s.clock.ms()
+	now := c.s.clock.Ms()
 	c.synced = true
-	c.cursor = cursor{}.advance(now-60_000, c.tickAfter)
-	require.Greater(t, int(c.placeLocked().rank), 1)
+	c.cursor = plan.Cursor{}.Advance(now-60_000, c.TickAfter)
+	require.Greater(t, int(c.placeLocked().Rank), 1)
 	c.reschedule()
-	return c, c.cursor.next
+	return c, c.cursor.Next
 }
 
 func TestReportedDecisionIsFoundWhenTheBackupLooks(t *testing.T) {
 	c, tick := backupOf(t)
-	at := c.actAt
-	c.learn(report{kind: progressSettled, job: c.name, tick: tick, watermark: true}, "a", tick)
-	require.Equal(t, at, c.actAt, "a report moves no timer")
-	require.Empty(t, stillDue([]*contender{c}, at))
-	require.Equal(t, c.tickAfter(tick)+c.backupLocked(), c.actAt)
+	at := c.slot.At()
+	c.learn(reports.Report{Kind: reports.Settled, Job: c.name, Tick: tick, Watermark: true}, "a", tick)
+	require.Equal(t, at, c.slot.At(), "a report moves no timer")
+	require.Empty(t, stillDue([]*admission.Slot[*contender]{&c.slot}, at))
+	require.Equal(t, c.TickAfter(tick)+c.backupLocked(), c.slot.At())
 }
 
 func TestBackupStillLooksWithoutAReport(t *testing.T) {
 	c, tick := backupOf(t)
-	require.Equal(t, []*contender{c}, stillDue([]*contender{c}, tick+lastBackup))
+	require.Equal(t, []*admission.Slot[*contender]{&c.slot}, stillDue([]*admission.Slot[*contender]{&c.slot}, tick+c.backupLocked()))
 }
 
 func TestReportThatIsDueEarlierMovesTheTimer(t *testing.T) {
 	c, tick := backupOf(t)
-	c.learn(report{kind: progressSettled, job: c.name, tick: tick, watermark: true}, "a", tick)
-	require.Empty(t, stillDue([]*contender{c}, c.actAt))
-	before := c.actAt // in the minute after
-	c.learn(report{kind: progressGranted, job: c.name, tick: tick, until: tick + 50}, "a", tick)
-	require.Less(t, c.actAt, before)
-	require.LessOrEqual(t, c.actAt, tick+50+lastTakeover)
-}
-
-func TestJobsShareWhatIsTheSame(t *testing.T) {
-	define := func(k *common, name, schedule string, options ...jobs.Option) *definition {
-		job, err := jobs.New(name, schedule, func(context.Context, jobs.Run) error { return nil }, options...)
-		require.NoError(t, err)
-		return k.define(job)
-	}
-	var k common
-	a, b := define(&k, "a", "* * * * *"), define(&k, "b", "* * * * *", jobs.WithGroups("g"))
-	require.Same(t, a.spec, b.spec)
-	require.Same(t, a.ticks, b.ticks)
-	c := define(&k, "c", "* * * * *", jobs.WithTimezone("Asia/Tokyo"), jobs.WithTimeout(time.Second))
-	require.NotSame(t, a.spec, c.spec)
-	require.NotSame(t, a.ticks, c.ticks, "another time zone")
-	require.NotSame(t, define(&k, "d", "H H * * *").ticks, define(&k, "e", "H H * * *").ticks, "H depends on the name")
-	require.EqualValues(t, 120_000, a.tickAfter(60_000))
-	require.EqualValues(t, 180_000, b.tickAfter(120_000))
-	require.EqualValues(t, 120_000, b.tickAfter(60_000))
+	c.learn(reports.Report{Kind: reports.Settled, Job: c.name, Tick: tick, Watermark: true}, "a", tick)
+	require.Empty(t, stillDue([]*admission.Slot[*contender]{&c.slot}, c.slot.At()))
+	before := c.slot.At() // in the minute after
+	c.learn(reports.Report{Kind: reports.Granted, Job: c.name, Tick: tick, Until: tick + 50}, "a", tick)
+	require.Less(t, c.slot.At(), before)
+	require.LessOrEqual(t, c.slot.At(), tick+50+c.takeoverLocked("a"))
 }

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/admission"
+
 	"context"
 	"fmt"
 	"testing"
@@ -17,7 +19,7 @@ func contenderOf(t require.TestingT, name, schedule string, options ...jobs.Opti
 	fresh := func() *contender {
 		job, err := jobs.New(name, schedule, func(context.Context, jobs.Run) error { return nil }, options...)
 		require.NoError(t, err)
-		return newContender(&Scheduler{capacity: newCapacity(0)}, job)
+		return newContender(&Scheduler{capacity: admission.NewCapacity(0)}, job)
 	}
 	return fresh(), fresh()
 }
@@ -28,14 +30,14 @@ func TestJitterAgreesAndStaysBeforeTheNextTick(t *testing.T) {
 		jitter := time.Duration(rapid.IntRange(0, period*1000-1).Draw(t, "jitter")) * time.Millisecond
 		name := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,20}`).Draw(t, "name")
 		a, b := contenderOf(t, name, fmt.Sprintf("@every %ds", period), jobs.WithJitter(jitter))
-		tick := a.tickAfter(rapid.Int64Range(0, 1<<42).Draw(t, "after"))
+		tick := a.TickAfter(rapid.Int64Range(0, 1<<42).Draw(t, "after"))
 		for range 20 {
-			next := a.tickAfter(tick)
+			next := a.TickAfter(tick)
 			require.Equal(t, tick+int64(period)*1000, next)
-			require.Equal(t, a.due(tick), b.due(tick))
-			require.GreaterOrEqual(t, a.due(tick), tick)
-			require.LessOrEqual(t, a.due(tick), tick+jitter.Milliseconds())
-			require.Less(t, a.due(tick), next)
+			require.Equal(t, a.Due(tick), b.Due(tick))
+			require.GreaterOrEqual(t, a.Due(tick), tick)
+			require.LessOrEqual(t, a.Due(tick), tick+jitter.Milliseconds())
+			require.Less(t, a.Due(tick), next)
 			tick = next
 		}
 	})
@@ -47,11 +49,11 @@ func TestJitterSpreadsTicksOverAllOfItsRange(t *testing.T) {
 	hourly, _ := contenderOf(t, "hourly", "@hourly", jobs.WithJitter(10*tenth*time.Millisecond-1))
 	tick := int64(1_800_000_000_000)
 	for i := range 1000 {
-		byTick[(hourly.due(tick)-tick)/tenth]++
+		byTick[(hourly.Due(tick)-tick)/tenth]++
 		other, _ := contenderOf(t, fmt.Sprintf("job-%d", i), "@hourly", jobs.WithJitter(10*tenth*time.Millisecond-1))
 		const together = 1_800_000_000_000
-		byJob[(other.due(together)-together)/tenth]++
-		tick = hourly.tickAfter(tick)
+		byJob[(other.Due(together)-together)/tenth]++
+		tick = hourly.TickAfter(tick)
 	}
 	for i := range 10 { // 100 are expected in each tenth, give or take 10
 		require.InDelta(t, 100, byTick[i], 50, "%v", byTick)

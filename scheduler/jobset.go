@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/plan"
+
 	"context"
 	"fmt"
 	"maps"
@@ -75,7 +77,7 @@ func (s *Scheduler) Remove(name string) (removed bool) {
 // updateLocked makes the jobs those of s.registry. s.updating is locked.
 func (s *Scheduler) updateLocked() Changes {
 	var changes Changes
-	s.common = common{}
+	s.common = plan.Common{}
 	before, after, list := s.jobs.Load(), newJobSet(), s.registry.All()
 	after.all, after.byName = make(map[string]string, len(list)), make(map[string]*contender, len(list))
 	for _, job := range list {
@@ -151,9 +153,9 @@ func (s *Scheduler) startLeaders() {
 		if l.cancel == nil {
 			ctx, cancel := context.WithCancelCause(s.leads)
 			l.cancel = cancel
-			s.ending.add()
+			s.ending.Add()
 			go func() {
-				defer s.ending.remove()
+				defer s.ending.Remove()
 				l.run(ctx)
 			}()
 		}
@@ -168,7 +170,7 @@ func (s *jobSet) job(name string) *jobs.Job {
 	c := s.byName[name]
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.job
+	return c.Job
 }
 
 // working returns the names of jobs whose handlers run.

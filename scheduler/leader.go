@@ -1,6 +1,9 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/storehealth"
+
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +120,7 @@ func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent steady.Instant
 	sent, began := steady.Now(), time.Now()
 	c.Until = l.s.takeoverUntil() // the lock may be another's
 	a, err = l.s.store.Claim(ctx, c)
-	l.s.answered(claimKind(a, err), time.Since(began), err)
+	l.s.answered(storehealth.ClaimKind(a, err), time.Since(began), err)
 	return a, sent, err
 }
 
@@ -125,11 +128,11 @@ func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent steady.Instant
 func (l *leader) readPause(ctx context.Context) error {
 	began := time.Now()
 	y := protocol.Sync{
-		Name: l.job.Name(), Watermark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused,
+		Name: l.job.Name(), Watermark: l.s.clock.Ms(), Revision: l.job.ScheduleRevision(), Schedule: plan.ScheduleText(l.job), Paused: l.paused,
 		Policy: wire.PolicyOf(l.job.Spec()), Defines: !l.defined, Until: l.s.until(),
 	}
 	records, err := l.s.store.Sync(ctx, []protocol.Sync{y})
-	l.s.bounded(reads, began, err)
+	l.s.bounded(storehealth.Reads, began, err)
 	if err == nil {
 		l.paused, l.defined = records[0].Paused, true
 	}
@@ -147,7 +150,7 @@ func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protoc
 		defer close(watched)
 		for held.Context().Err() == nil {
 			l.waitFor(held.Context(), leaderLook)
-			if held.Context().Err() != nil || l.s.trust.holds() {
+			if held.Context().Err() != nil || l.s.trust.Holds() {
 				continue
 			}
 			limited, cancel := l.s.call()
@@ -168,7 +171,7 @@ func (l *leader) unsure() (time.Duration, error) {
 	if !l.s.look() {
 		return 0, errors.New("scheduler: the store does not answer with its time")
 	}
-	if l.s.trust.holds() {
+	if l.s.trust.Holds() {
 		return heldEvery, nil
 	}
 	if wait := l.s.quietFor(); wait > 0 { // another may hold the lock, and be about to renew it
@@ -182,9 +185,9 @@ func (l *leader) unsure() (time.Duration, error) {
 	}
 	l.since = since
 	if !l.forgot { // but it may have done so right before this replica was there to notice
-		return since.Add(reportedWithin).Sub(l.s.clock.now()), nil
+		return since.Add(reportedWithin).Sub(l.s.clock.Now()), nil
 	}
-	return since.Add(l.s.ttl).Sub(l.s.clock.now()), nil
+	return since.Add(l.s.ttl).Sub(l.s.clock.Now()), nil
 }
 
 func (l *leader) waitFor(ctx context.Context, d time.Duration) {
@@ -205,7 +208,7 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	}
 	held.AwaitStart()
 	spec := l.job.Spec()
-	l.s.working.add()
+	l.s.working.Add()
 	l.leads.Store(true)
 	run := jobs.Run{
 		Namespace: l.s.namespace, Job: spec.Name, Replica: l.s.replica,
@@ -218,10 +221,10 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	if err == nil { // no observer of [WithSyncObserver] has blocked for too long
 		err = l.keepUp(held, &run, &spec)
 	}
-	l.s.failing.end(run.Job, run.Token)
+	l.s.failing.End(run.Job, run.Token)
 	took := time.Since(began)
 	l.leads.Store(false)
-	l.s.working.remove()
+	l.s.working.Remove()
 
 	cause := context.Cause(held.Context())
 	note := wire.Note{Started: since}
@@ -263,7 +266,7 @@ func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, spec *jobs.Spec) error
 		}
 		pause := sleep.Backoff(tries, least, most)
 		tries++
-		l.s.failing.add(*run, spec, err, l.s.clock.now(), pause)
+		l.s.failing.Add(*run, spec, err, l.s.clock.Now(), pause)
 		l.s.observe(RunRetried{Run: *run, Err: err, Wait: pause})
 		if !sleep.For(ctx, pause) {
 			return err

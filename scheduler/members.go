@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/storehealth"
+
 	"context"
 	"maps"
 	"slices"
@@ -20,13 +22,13 @@ func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 	retry := probeEvery // after the first heartbeat has failed
 	for {
 		silent := time.Since(tried) // it was frozen, unless that is short
-		isUp := s.health.isUp()
+		isUp := s.health.IsUp()
 		if isUp {
 			switch {
 			case !lookedBack:
-				lookedBack = s.lookBack(s.clock.at(tried))
+				lookedBack = s.lookBack(s.clock.At(tried))
 			case !started.IsZero() && silent > 2*wire.HeartbeatInterval(s.ttl):
-				s.lookBack(s.clock.now())
+				s.lookBack(s.clock.Now())
 			}
 			started = s.sendHeartbeat(started)
 		}
@@ -39,7 +41,7 @@ func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 			wait = probeEvery
 		case started.IsZero():
 			wait, retry = min(wait, retry), min(2*retry, wait)
-		case s.trust.holds(), s.peers.settling(), s.health.isProbed():
+		case s.trust.Holds(), s.peers.Settling(), s.health.IsProbed():
 			wait = min(wait, beatEvery)
 		}
 		t := time.NewTimer(wait)
@@ -60,7 +62,7 @@ func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 // signOff announces that this replica has stopped, for those that look at it later, and then that
 // it is gone. Without that it is gone a little later, and looks dead.
 func (s *Scheduler) signOff(ctx context.Context, started time.Time) {
-	if len(s.instances.others) > 0 {
+	if len(s.instances.Others) > 0 {
 		return // others use this id: it is theirs
 	}
 	last := heartbeat.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, TTL: s.ttl, Stopping: true, Instance: s.epoch,
@@ -84,7 +86,7 @@ func (s *Scheduler) shared(processes int) {
 func (s *Scheduler) sendHeartbeat(before time.Time) (started time.Time) {
 	// The heartbeat says what the store's clock is like. Where the clock was trusted just now, its
 	// bounds are enough for that.
-	if (before.IsZero() || s.trust.holds()) && !s.look() {
+	if (before.IsZero() || s.trust.Holds()) && !s.look() {
 		return before
 	}
 	ctx, cancel := s.call()
@@ -102,7 +104,7 @@ func (s *Scheduler) sendHeartbeat(before time.Time) (started time.Time) {
 // since before, or from now on if that is zero.
 func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Replica) {
 	every := wire.HeartbeatInterval(s.ttl)
-	others := s.instances.ages(every)
+	others := s.instances.Ages(every)
 	s.shared(len(others) + 1)
 	now, clock := s.clockView()
 	if before.IsZero() {
@@ -113,8 +115,8 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Rep
 		Instance: s.epoch, Others: others,
 		ID: s.replica, Groups: s.groups, Started: before, Version: s.version, Module: s.module, ClockOffset: s.saidOffset(time.Until(now)),
 		TTL: s.ttl, Running: s.renewer.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(),
-		Jobs: s.jobs.Load().revisions, Failing: s.failing.list(now),
-		Life: wire.MissedHeartbeats * every, Clock: clockWords[clock.state], Step: clock.by, Steady: clock.said(s.trust.limit),
+		Jobs: s.jobs.Load().revisions, Failing: s.failing.List(now),
+		Life: wire.MissedHeartbeats * every, Clock: clockWords[clock.State], Step: clock.By, Steady: clock.Said(s.trust.Limit),
 	}
 }
 
@@ -124,10 +126,10 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Rep
 func (s *Scheduler) beatAndRead(ctx context.Context, now time.Time, me heartbeat.Replica) (announced bool) {
 	h, info := &s.heartbeats, me.Encode()
 	beat := protocol.Heartbeat{
-		Holder: s.replica, Info: info, Life: me.Life, Before: h.announced, Version: h.version, Known: h.known(),
-		NotBefore: now.Add(-s.trust.limit), NotAfter: now.Add(s.trust.limit),
+		Holder: s.replica, Info: info, Life: me.Life, Before: h.Announced, Version: h.Version, Known: h.Known(),
+		NotBefore: now.Add(-s.trust.Limit), NotAfter: now.Add(s.trust.Limit),
 	}
-	if s.trust.holds() {
+	if s.trust.Holds() {
 		beat.Version = "" // the time of each heartbeat is needed, too
 	}
 	sent := time.Now()
@@ -139,24 +141,24 @@ func (s *Scheduler) beatAndRead(ctx context.Context, now time.Time, me heartbeat
 	}
 	s.sawTime(sent, received, p.Now, p.Since)
 	if p.OutOfBounds {
-		s.answered(reads, received.Sub(sent), nil)
+		s.answered(storehealth.Reads, received.Sub(sent), nil)
 		return false
 	}
-	s.answered(writes, received.Sub(sent), nil)
-	h.announced = protocol.InfoDigest(info)
+	s.answered(storehealth.Writes, received.Sub(sent), nil)
+	h.Announced = protocol.InfoDigest(info)
 	if p.Other != nil {
-		s.instances.take(p.Other, s.epoch, received)
+		s.instances.Take(p.Other, s.epoch, received)
 	}
 	if p.Members != nil {
-		h.fillIn(p.Members)
-		h.take(p.Members, p.Version)
+		h.FillIn(p.Members)
+		h.Take(p.Members, p.Version)
 	}
 	return true
 }
 
 // takeMembers acts on what the members say.
 func (s *Scheduler) takeMembers(ctx context.Context) {
-	replicas, unread := s.heartbeats.list, s.heartbeats.unread
+	replicas, unread := s.heartbeats.List, s.heartbeats.Unread
 	_ = s.sets.Resolve(ctx, replicas) // what it cannot read stays unknown until the next heartbeat
 	s.judgeClock(replicas)
 	s.rank(replicas)

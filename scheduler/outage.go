@@ -13,13 +13,13 @@ func (s *Scheduler) repeatOutages(ctx context.Context) {
 		news, now := s.news.wait(), time.Now()
 		var due <-chan time.Time
 		switch {
-		case s.health.isUp():
+		case s.health.IsUp():
 			began = time.Time{}
 		case began.IsZero():
 			began, next = now, now.Add(again)
 		case !now.Before(next):
 			next = next.Add(again)
-			if err := s.health.lastError(); err != nil {
+			if err := s.health.LastError(); err != nil {
 				s.observe(StoreChanged{Away: now.Sub(began), Err: err, Hint: s.store.Hint(err)})
 			}
 		}

@@ -50,20 +50,20 @@ func overdue(a awaited) int64 {
 
 // overdueLocked returns for how long the job has been overdue, as far as this replica knows, in ms.
 func (c *contender) overdueLocked() int64 {
-	now, known := c.s.clock.ms(), c.s.clock.msAt(*c.knownSince)
+	now, known := c.s.clock.Ms(), c.s.clock.MsAt(*c.KnownSince)
 	if c.s.lookedAt.Load() == 0 { // the store has never said its time: this machine's has to do
-		now, known = time.Now().UnixMilli(), c.knownSince.UnixMilli()
+		now, known = time.Now().UnixMilli(), c.KnownSince.UnixMilli()
 	}
 	a := awaited{
-		now: now, grace: c.policiesLocked().grace(), edited: c.edited, blocked: c.blocked,
-		paused: c.spec.Paused || c.paused != nil,
+		now: now, grace: c.policiesLocked().Grace(), edited: c.edited, blocked: c.blocked,
+		paused: c.Spec.Paused || c.paused != nil,
 	}
 	next := c.nextLocked()
 	if next == 0 && !c.synced { // the store has not said where the job stands
-		next = c.tickAfter(max(known, c.cursor.watermark))
+		next = c.TickAfter(max(known, c.cursor.Watermark))
 	}
 	if next != 0 {
-		a.due = c.due(next)
+		a.due = c.Due(next)
 	}
 	for _, l := range c.open {
 		if free := l.freeSince(); free != 0 && free <= now {

@@ -1,6 +1,9 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/membership"
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"slices"
 	"strings"
 )
@@ -19,11 +22,11 @@ func (c *contender) passLocked(tick int64) {
 		c.passed = passed{tick: tick}
 	}
 	p := c.placeLocked()
-	if c.passed.told || p.rank+1 >= p.among || c.spec.Weight > c.s.capacity.max {
+	if c.passed.told || p.Rank+1 >= p.Among || c.Spec.Weight > c.s.capacity.Max {
 		return // nobody waits for it
 	}
 	c.passed.told = true
-	c.s.report(report{kind: progressFull, job: c.name, tick: tick})
+	c.s.report(reports.Report{Kind: reports.Full, Job: c.name, Tick: tick})
 }
 
 // passedLocked takes in that a replica has no room for a tick, and returns when to claim it: 0 for
@@ -38,7 +41,7 @@ func (c *contender) passedLocked(tick int64, by string, now int64) int64 {
 	c.passed.by = append(c.passed.by, strings.Clone(by))
 	switch l := c.open.of(tick); {
 	case l != nil:
-		l.at = min(l.at, now+c.placeForLocked(tick).takeover())
+		l.at = min(l.at, now+c.placeForLocked(tick).Takeover())
 		return l.at
 	case tick == c.upcomingLocked():
 		return max(c.claimAtLocked(), 1)
@@ -48,10 +51,10 @@ func (c *contender) passedLocked(tick int64, by string, now int64) int64 {
 
 // placeForLocked returns where this replica stands in the order of those that may have room for a
 // tick.
-func (c *contender) placeForLocked(tick int64) place {
+func (c *contender) placeForLocked(tick int64) membership.Place {
 	p := c.placeLocked()
-	if p.rank == 0 || c.passed.tick != tick {
+	if p.Rank == 0 || c.passed.tick != tick {
 		return p
 	}
-	return c.ranking.of(c.name, c.job.Revision(), c.spec.Weight, c.passed.by...)
+	return c.ranking.Of(c.name, c.Job.Revision(), c.Spec.Weight, c.passed.by...)
 }

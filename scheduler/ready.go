@@ -16,7 +16,7 @@ func (s *Scheduler) WaitReady(ctx context.Context) error {
 		switch {
 		case s.stopping.Load():
 			return ErrStopping
-		case s.health.isWorking() && s.known():
+		case s.health.IsWorking() && s.known():
 			return nil
 		}
 		select {
@@ -29,10 +29,10 @@ func (s *Scheduler) WaitReady(ctx context.Context) error {
 
 // notReady explains why the wait for a ready store had to end.
 func (s *Scheduler) notReady(why error) error {
-	switch last := s.health.lastError(); {
+	switch last := s.health.LastError(); {
 	case !s.life.isStarted():
 		return fmt.Errorf("scheduler: not ready: %w; neither Start nor Run was called", why)
-	case last == nil && s.health.isUp():
+	case last == nil && s.health.IsUp():
 		return fmt.Errorf("scheduler: not ready: %w; the store has no record of some jobs yet", why)
 	case last == nil:
 		return fmt.Errorf("scheduler: not ready: %w; the store has not answered yet", why)

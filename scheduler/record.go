@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/plan"
+
 	"slices"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -21,25 +23,25 @@ func (c *contender) syncedLocked(r protocol.Record) {
 		}
 	}
 	if !c.confirming { // every replica has read its records at about this time
-		c.from = c.s.clock.ms()
+		c.from = c.s.clock.Ms()
 	}
 	c.record = record{synced: true, made: true, defined: true, since: c.since, paused: r.Paused}
 	if !r.Resumed.IsZero() {
 		c.resumed = r.Resumed.UnixMilli()
 	}
 	if !r.Revised.IsZero() {
-		c.edited, c.had = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules).had(c.due)
+		c.edited, c.had = r.Revised.UnixMilli(), plan.ReadEditions(c.name, r.Schedules).Had(c.Due)
 	}
-	if r.Watermark < c.cursor.watermark && c.aheadLocked() { // it was brought back
-		c.cursor.watermark, c.cursor.next = 0, 0
+	if r.Watermark < c.cursor.Watermark && c.aheadLocked() { // it was brought back
+		c.cursor.Watermark, c.cursor.Next = 0, 0
 	}
 	for _, settled := range r.Settled {
 		c.outcomeLocked(settled.Outcome, settled.At.UnixMilli())
 	}
 	c.advanceLocked(r.Watermark)
 	c.confirmedLocked(r.Watermark)
-	c.othersLocked(r.Open, 0, c.s.clock.ms(), false)
-	if tick := c.tickAfter(0); fresh && c.cursor.next == 0 && tick != 0 { // a single instant, and it never runs
+	c.othersLocked(r.Open, 0, c.s.clock.Ms(), false)
+	if tick := c.TickAfter(0); fresh && c.cursor.Next == 0 && tick != 0 { // a single instant, and it never runs
 		c.undoneLocked(tick, wire.Missed, wire.ReasonPast)
 	}
 }
@@ -58,12 +60,12 @@ func (c *contender) outcomeLocked(outcome lease.Outcome, at int64) {
 // lostLocked takes in that the store had lost the record, and has made it again.
 func (c *contender) lostLocked(r protocol.Record) {
 	known := c.hintedWatermarkLocked()
-	if tick := c.tickAfter(known); tick != 0 && tick <= r.Watermark {
-		p := policies{spec: c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
-		d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Watermark, wire.Missed, wire.ReasonForgotten)
-		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: wire.Missed, Reason: wire.ReasonForgotten})
+	if tick := c.TickAfter(known); tick != 0 && tick <= r.Watermark {
+		p := plan.Policies{Spec: c.Spec, TickAfter: c.TickAfter, Due: func(t int64) int64 { return t }}
+		d := plan.Situation{Cursor: plan.Cursor{Watermark: known, Next: tick}, Policies: &p}.SkipUpTo(r.Watermark, wire.Missed, wire.ReasonForgotten)
+		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.Tick), Count: d.Count, Outcome: wire.Missed, Reason: wire.ReasonForgotten})
 	}
-	if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
+	if c.Spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
 		c.notBefore = c.since + ms(reportedWithin)
 	}
 	for _, l := range c.open { // nobody knows whether it was granted

@@ -1,6 +1,10 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/reports"
+	"github.com/solotick/solotick/scheduler/internal/storehealth"
+
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -16,7 +20,7 @@ import (
 type request struct {
 	claim    protocol.Claim
 	skip     *protocol.Skip // nil when it is a claim
-	decision decision       // that made it a skip
+	decision plan.Decision  // that made it a skip
 
 	began     time.Time // when it, or the one that it goes on from, was sent first
 	sent      time.Time // for the last time
@@ -61,8 +65,8 @@ const firstRetry, lastRetry = 50, 1000 // ms
 const lateRetry = 10 // ms
 
 func (c *contender) claim(tick int64) protocol.Claim {
-	takeovers := c.spec.MaxTakeovers
-	if c.spec.Delivery == jobs.AtMostOnce {
+	takeovers := c.Spec.MaxTakeovers
+	if c.Spec.Delivery == jobs.AtMostOnce {
 		takeovers = 0
 	}
 	return protocol.Claim{
@@ -71,10 +75,10 @@ func (c *contender) claim(tick int64) protocol.Claim {
 	}
 }
 
-func (c *contender) skip(d decision) *protocol.Skip {
+func (c *contender) skip(d plan.Decision) *protocol.Skip {
 	return &protocol.Skip{
-		Name: c.name, From: c.cursor.watermark, To: d.tick, Outcome: d.outcome, Request: c.s.request(), Holder: c.s.replica,
-		Note: wire.Note{Reason: d.reason, Count: d.count}.String(),
+		Name: c.name, From: c.cursor.Watermark, To: d.Tick, Outcome: d.Outcome, Request: c.s.request(), Holder: c.s.replica,
+		Note: wire.Note{Reason: d.Reason, Count: d.Count}.String(),
 	}
 }
 
@@ -89,16 +93,16 @@ func (c *contender) knownLocked() int64 {
 	switch {
 	case c.aheadLocked():
 		return 0
-	case c.spec.Delivery == jobs.AtMostOnce, c.doubt.proven:
+	case c.Spec.Delivery == jobs.AtMostOnce, c.doubt.proven:
 		return c.hintedWatermarkLocked()
 	default:
-		return c.cursor.watermark
+		return c.cursor.Watermark
 	}
 }
 
 // aheadLocked reports whether the watermark lies in the future.
 func (c *contender) aheadLocked() bool {
-	return c.cursor.watermark > c.s.clock.ms()+c.s.trust.limit.Milliseconds()
+	return c.cursor.Watermark > c.s.clock.Ms()+c.s.trust.Limit.Milliseconds()
 }
 
 // beginLocked makes a request the pending one. It is to be sent now.
@@ -122,13 +126,13 @@ func (c *contender) beginLocked(r *request) *request {
 func (c *contender) ask(r *request) reply {
 	var a reply
 	var err error
-	ctx := c.s.calls.context(r.sent)
+	ctx := c.s.calls.Context(r.sent)
 	if r.skips() {
 		a.watermark, a.skipped, err = c.s.store.Skip(ctx, *r.skip)
-		c.s.inflight.answered(r.sent, err)
-		kind := reads
+		c.s.inflight.Answered(r.sent, err)
+		kind := storehealth.Reads
 		if a.skipped {
-			kind = writes
+			kind = storehealth.Writes
 		}
 		c.s.bounded(kind, r.sent, err)
 		a.failed = err != nil
@@ -136,8 +140,8 @@ func (c *contender) ask(r *request) reply {
 	}
 	a.answer, err = c.s.store.Claim(ctx, r.claim)
 	a.received = time.Now()
-	c.s.inflight.answered(r.sent, err)
-	c.s.answered(claimKind(a.answer, err), a.received.Sub(r.sent), err)
+	c.s.inflight.Answered(r.sent, err)
+	c.s.answered(storehealth.ClaimKind(a.answer, err), a.received.Sub(r.sent), err)
 	if err == nil {
 		c.s.clockSeen(r.sent, a.received, a.answer.Now)
 		if c.s.observed {
@@ -181,7 +185,7 @@ func (c *contender) failedLocked(r *request) {
 	}
 	wait := min(int64(firstRetry)<<min(c.failures, 10), lastRetry)
 	c.failures++
-	c.rest = rest{retrying, c.s.clock.ms() + wait}
+	c.rest = rest{retrying, c.s.clock.Ms() + wait}
 }
 
 // skippedLocked takes in that the ticks of a decision were skipped, or that another replica was
@@ -189,18 +193,18 @@ func (c *contender) failedLocked(r *request) {
 func (c *contender) skippedLocked(r *request, a reply) {
 	d := r.decision
 	if a.skipped {
-		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: d.outcome, Reason: d.reason})
+		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.Tick), Count: d.Count, Outcome: d.Outcome, Reason: d.Reason})
 	} else if a.watermark < r.skip.From {
 		c.forgottenLocked() // the record is gone, or went back in time
 		return
 	}
 	if c.pending == r { // else the job was redefined meanwhile
-		c.cursor = c.cursor.planned(d)
+		c.cursor = c.cursor.Planned(d)
 	}
 	c.advanceLocked(a.watermark)
-	c.s.report(report{kind: progressDecided, job: c.name, tick: a.watermark, watermark: true})
+	c.s.report(reports.Report{Kind: reports.Decided, Job: c.name, Tick: a.watermark, Watermark: true})
 }
 
 func (c *contender) advanceLocked(watermark int64) {
-	c.cursor = c.cursor.advance(watermark, c.tickAfter)
+	c.cursor = c.cursor.Advance(watermark, c.TickAfter)
 }

@@ -21,7 +21,7 @@ const maxRetryError = 256
 
 func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
 	failed := wire.Run{
-		Attempt: run.Attempt, Ended: c.s.clock.now().Truncate(time.Millisecond), End: wire.RunRetried, Error: protocol.Cut(err.Error(), maxRetryError),
+		Attempt: run.Attempt, Ended: c.s.clock.Now().Truncate(time.Millisecond), End: wire.RunRetried, Error: protocol.Cut(err.Error(), maxRetryError),
 	}
 	c.mu.Lock()
 	if c.retried == nil {
@@ -31,9 +31,9 @@ func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
 	failed.Started, r.began = r.began, failed.Ended
 	r.runs = append(r.runs[max(0, len(r.runs)-wire.MaxRetried+1):], failed)
 	c.retried[run.Token] = r
-	spec := c.spec
+	spec := c.Spec
 	c.unlock()
-	c.s.failing.add(run, spec, err, failed.Ended, wait)
+	c.s.failing.Add(run, spec, err, failed.Ended, wait)
 	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
 }
 
@@ -48,7 +48,7 @@ func (c *contender) recordAttempt(ctx context.Context, run jobs.Run) {
 	c.mu.Lock()
 	defer c.unlock()
 	if r, ok := c.retried[run.Token]; ok {
-		r.began = c.s.clock.now().Truncate(time.Millisecond)
+		r.began = c.s.clock.Now().Truncate(time.Millisecond)
 		c.retried[run.Token] = r
 	}
 }
@@ -60,7 +60,7 @@ func (c *contender) takeRetries(token int64) retries {
 	r, known := c.retried[token]
 	if known {
 		delete(c.retried, token)
-		c.s.failing.end(c.name, token)
+		c.s.failing.End(c.name, token)
 	}
 	return r
 }

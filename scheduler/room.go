@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/plan"
+
 	"context"
 	"slices"
 	"time"
@@ -21,31 +23,31 @@ func (c *contender) roomLocked(due int64) bool {
 	if c.short != 0 {
 		due = min(due, c.short)
 	}
-	if !c.s.capacity.acquire(c.waits, due, c.spec.Weight) {
+	if !c.s.capacity.Acquire(c.waits, due, c.Spec.Weight) {
 		c.short = due
 		return false
 	}
-	c.room = int32(c.spec.Weight) //nolint:gosec // at most limits.MaxWeight
+	c.room = int32(c.Spec.Weight) //nolint:gosec // at most limits.MaxWeight
 	return true
 }
 
 // needsNoRoomLocked reports whether a claim of the job's next tick is of use without room: the tick
 // is skipped, or is to wait for a run of this replica and to have its room.
 func (c *contender) needsNoRoomLocked() bool {
-	return c.paused != nil || c.spec.Overlap == jobs.Replace && c.runsLocked()
+	return c.paused != nil || c.Spec.Overlap == jobs.Replace && c.runsLocked()
 }
 
 // takeRoomLocked hands the room over to a run that was granted.
 func (c *contender) takeRoomLocked() int {
 	room := int(c.room)
 	c.room = 0
-	switch spare := room - c.spec.Weight; {
+	switch spare := room - c.Spec.Weight; {
 	case room == 0: // two claims whose answers were lost had been granted
-		room = c.spec.Weight
-		c.s.capacity.take(room)
+		room = c.Spec.Weight
+		c.s.capacity.Take(room)
 	case spare > 0:
-		room = c.spec.Weight
-		c.s.capacity.release(spare)
+		room = c.Spec.Weight
+		c.s.capacity.Release(spare)
 	}
 	return room
 }
@@ -78,7 +80,7 @@ func (c *contender) bequeathed() {
 // roomToUseLocked reports whether the contender, while it rests, has room that it is to use or give
 // back.
 func (c *contender) roomToUseLocked() bool {
-	return c.waits != nil && (c.waits.offered.Load() || c.room > 0 && c.heirs == 0 && c.pending == nil)
+	return c.waits != nil && (c.waits.Offered.Load() || c.room > 0 && c.heirs == 0 && c.pending == nil)
 }
 
 // restRoomLocked gives back what the contender does not need while it rests. It keeps the place in
@@ -86,10 +88,10 @@ func (c *contender) roomToUseLocked() bool {
 // to be made when the run that had it is settled.
 func (c *contender) restRoomLocked() {
 	if c.short == 0 {
-		c.s.capacity.withdraw(c.waits)
+		c.s.capacity.Withdraw(c.waits)
 	}
 	if c.room > 0 && c.heirs == 0 && (c.gone || c.pending == nil || c.pending.skips()) {
-		c.s.capacity.release(int(c.room))
+		c.s.capacity.Release(int(c.room))
 		c.room = 0
 	}
 }
@@ -98,25 +100,25 @@ func (c *contender) restRoomLocked() {
 // tick that waits for an earlier one of its job overlaps it, as it would have if there had been
 // room to claim it.
 func (c *contender) waitForRoomLocked(tick, now int64) {
-	c.cursor.full = now
-	due := c.due(tick)
-	at := due + c.policiesLocked().grace() + 1
-	if c.inTurn() {
+	c.cursor.Full = now
+	due := c.Due(tick)
+	at := due + c.policiesLocked().Grace() + 1
+	if c.InTurn() {
 		overlapped := len(c.running) > 0
 		for _, l := range c.open {
 			overlapped = overlapped || !l.waits
 		}
 		if overlapped {
-			c.cursor.blocked = now
-			if c.spec.Overlap == jobs.Forbid && now <= due+promptly {
-				at = due + promptly + 1
+			c.cursor.Blocked = now
+			if c.Spec.Overlap == jobs.Forbid && now <= due+plan.Promptly {
+				at = due + plan.Promptly + 1
 			}
 		}
 	}
 	if at <= now { // it is a misfire, and waits for a newer one to take its place
 		at = now + ms(c.s.ttl)
-		if next := c.tickAfter(now); next != 0 {
-			at = min(at, c.due(next))
+		if next := c.TickAfter(now); next != 0 {
+			at = min(at, c.Due(next))
 		}
 	}
 	c.rest = rest{crowded, max(at, now+1)}
@@ -127,7 +129,7 @@ func (c *contender) roomFreed() {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.gone {
-		c.s.capacity.withdraw(c.waits)
+		c.s.capacity.Withdraw(c.waits)
 		return
 	}
 	c.pokeLocked()
@@ -162,13 +164,13 @@ func (s *Scheduler) admit(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.capacity.freed:
-			for w := s.capacity.offer(); w != nil; w = s.capacity.offer() {
-				w.wake()
+		case <-s.capacity.Freed:
+			for w := s.capacity.Offer(); w != nil; w = s.capacity.Offer() {
+				w.Wake()
 			}
 		case <-ticker.C:
-			for _, w := range s.capacity.first(verifyAtOnce) {
-				w.verify()
+			for _, w := range s.capacity.First(verifyAtOnce) {
+				w.Verify()
 			}
 			now, state := time.Now(), s.Capacity()
 			switch began, lasted := full.see(now, state.Waiting > 0); {
@@ -177,10 +179,10 @@ func (s *Scheduler) admit(ctx context.Context) {
 			case lasted > 0:
 				s.observe(CapacityChanged{Capacity: state, Lasted: lasted})
 			}
-			at, waited := s.inflight.delays()
+			at, waited := s.inflight.Delays()
 			switch began, lasted := slow.see(now, now.Sub(at) <= verifyEvery); {
 			case began:
-				s.observe(StoreLoadChanged{Overloaded: true, InFlight: s.inflight.current(), Waiting: s.queue.waiting(), Waited: waited})
+				s.observe(StoreLoadChanged{Overloaded: true, InFlight: s.inflight.Current(), Waiting: s.queue.Waiting(), Waited: waited})
 			case lasted > 0:
 				s.observe(StoreLoadChanged{Lasted: lasted})
 			}
@@ -216,6 +218,6 @@ type Capacity struct {
 
 // Capacity returns how much this replica runs now, and how much it may.
 func (s *Scheduler) Capacity() Capacity {
-	used, waiting := s.capacity.load()
-	return Capacity{MaxRuns: s.capacity.max, Used: used, Waiting: waiting}
+	used, waiting := s.capacity.Load()
+	return Capacity{MaxRuns: s.capacity.Max, Used: used, Waiting: waiting}
 }

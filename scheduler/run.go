@@ -48,9 +48,9 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	l := s.renewer.Keep(s.runs, claim, a, sent)
 	l.AwaitStart()
 	c.working.Add(1)
-	s.working.add()
-	s.ending.add()
-	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, replace: c.spec.Overlap == jobs.Replace && s.capacity.max > 0, note: wire.NoteLimit(*c.spec), room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
+	s.working.Add()
+	s.ending.Add()
+	r := &run{c: c, lease: l, once: c.Spec.Delivery == jobs.AtMostOnce, replace: c.Spec.Overlap == jobs.Replace && s.capacity.Max > 0, note: wire.NoteLimit(*c.Spec), room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l, Payload: jobs.Payload(a.Payload),
 	}}
@@ -84,7 +84,7 @@ func (r *run) handle() {
 //
 //go:noinline
 func (r *run) started() {
-	r.c.s.observe(RunStarted{Run: r.about, Lag: r.c.s.clock.now().Sub(r.about.Tick)})
+	r.c.s.observe(RunStarted{Run: r.about, Lag: r.c.s.clock.Now().Sub(r.about.Tick)})
 }
 
 func (r *run) handled(err error) {
@@ -99,17 +99,17 @@ func (r *run) done() {
 	r.over = time.Now()
 	r.took = r.over.Sub(r.began)
 	r.c.working.Add(-1)
-	s.working.remove()
+	s.working.Remove()
 	if r.left = r.replace && r.c.inherit(r.room); !r.left {
-		s.capacity.release(r.room)
+		s.capacity.Release(r.room)
 	}
-	s.queue.end(r.settle)
+	s.queue.End(r.settle)
 }
 
 // settle decides what becomes of the tick.
 func (r *run) settle() {
 	c, l, s := r.c, r.lease, r.c.s
-	defer s.ending.remove()
+	defer s.ending.Remove()
 	if r.left {
 		defer c.bequeathed()
 	}
@@ -147,7 +147,7 @@ func (r *run) settle() {
 		why := r.end(outcome)
 		if why == nil {
 			c.mu.Lock()
-			c.outcomeLocked(outcome, s.clock.ms())
+			c.outcomeLocked(outcome, s.clock.Ms())
 			c.mu.Unlock()
 		}
 		switch {
@@ -169,7 +169,7 @@ func (r *run) stopped() bool {
 // end settles the tick, with what people will want to know of the run.
 func (r *run) end(outcome lease.Outcome) error {
 	s := r.c.s
-	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy(), Before: r.before}
+	note := wire.Note{Started: s.clock.At(r.began), Ended: s.clock.At(r.over), By: r.cancelledBy(), Before: r.before}
 	note.Renewals, note.Margin = r.lease.Renewals()
 	note.Margins = r.lease.Margins()
 	if note.Retried = r.retried.runs; len(note.Retried) > 0 {

@@ -1,6 +1,14 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/admission"
+	"github.com/solotick/solotick/scheduler/internal/clock"
+	"github.com/solotick/solotick/scheduler/internal/membership"
+	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/reports"
+	"github.com/solotick/solotick/scheduler/internal/runs"
+	"github.com/solotick/solotick/scheduler/internal/storehealth"
+
 	"context"
 	"crypto/rand"
 	"errors"
@@ -34,23 +42,23 @@ type Scheduler struct {
 	observe   func(Event) // of observers
 	observed  bool        // somebody wants every event, not the failures only
 
-	clock   *fleetClock
-	trust   *trust
-	health  *health
-	contact *storeContact
-	timers  *timers
-	queue   *admission
-	calls   *callTimeout
+	clock   *clock.Clock
+	trust   *clock.Trust
+	health  *storehealth.Health
+	contact *storehealth.Contact
+	timers  *admission.Timers[*contender]
+	queue   *admission.Queue[*contender]
+	calls   *storehealth.Timeout
 	renewer *lease.Renewer
-	peers   *peers
+	peers   *membership.Peers
 	feed    *feed
 
-	inquiries *inquiries
+	inquiries *reports.Inquiries
 
 	sets *heartbeat.JobSets
 
-	capacity *capacity
-	inflight *inflight
+	capacity *admission.Capacity
+	inflight *admission.Inflight
 
 	groups   []string
 	version  string
@@ -59,7 +67,7 @@ type Scheduler struct {
 
 	updating   sync.Mutex
 	registry   *jobs.Registry // all jobs, those of other groups too; guarded by updating
-	common     common         // guarded by updating
+	common     plan.Common    // guarded by updating
 	jobs       atomic.Pointer[jobSet]
 	announces  chan struct{} // of size 1: a heartbeat is to be sent now
 	looks      chan struct{} // of size 1: the store's clock is to be looked at now
@@ -69,12 +77,12 @@ type Scheduler struct {
 	seenKinds  map[memberKind]bool
 	living     atomic.Int32 // replicas that were seen last
 	facts      *facts
-	failing    failing
-	instances  instances     // of this replica's id
-	heartbeats heartbeats    // of the members
-	offset     time.Duration // of the clock, as the last heartbeat said it
-	lookedAt   atomic.Int64  // when the store last said its time, a reading of clock.local + 1; 0 before the first time
-	processes  int           // as ReplicaShared said last
+	failing    runs.Failing
+	instances  membership.Instances  // of this replica's id
+	heartbeats membership.Heartbeats // of the members
+	offset     time.Duration         // of the clock, as the last heartbeat said it
+	lookedAt   atomic.Int64          // when the store last said its time, a reading of clock.local + 1; 0 before the first time
+	processes  int                   // as ReplicaShared said last
 
 	life     *life
 	stopping atomic.Bool
@@ -89,8 +97,8 @@ type Scheduler struct {
 	ready              atomic.Bool
 	news               news // of readiness
 
-	working runCount // handlers that run
-	ending  runCount // runs, until the store was notified of their end
+	working runs.Count // handlers that run
+	ending  runs.Count // runs, until the store was notified of their end
 
 	mu     sync.Mutex
 	since  time.Time            // since when the store remembers
@@ -143,19 +151,19 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		store: store, life: newLife(), namespace: store.Namespace(), replica: o.replica, ttl: o.ttl, grace: o.grace,
 		observers: newObservers(o.sync, o.observe),
 		observed:  observed || len(o.sync) > 0,
-		timers:    newTimers(), calls: newCallTimeout(max(min(o.ttl/4, time.Second), 50*time.Millisecond)),
+		timers:    admission.NewTimers[*contender](), calls: storehealth.NewTimeout(max(min(o.ttl/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
-		capacity: newCapacity(o.maxRuns), inflight: newInflight(o.ttl),
-		wrappers: o.wrap, groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
+		capacity: admission.NewCapacity(o.maxRuns), inflight: admission.NewInflight(o.ttl),
+		wrappers: o.wrap, groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: membership.Heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
 	}
-	s.queue = newAdmission(s.inflight, o.ttl)
+	s.queue = admission.NewQueue[*contender](s.inflight, o.ttl)
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
-	s.contact = newContact(o.ttl)
-	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.ttl), newHealth(s.storeChanged, store.Hint)
-	s.facts, s.health.back = newFacts(), s.storeIsBack
-	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed()
-	s.inquiries = newInquiries(s.epoch, o.ttl)
+	s.contact = storehealth.NewContact(o.ttl)
+	s.clock, s.trust, s.health = clock.New(), clock.NewTrust(o.ttl), storehealth.New(s.storeChanged, store.Hint)
+	s.facts, s.health.Back = newFacts(), s.storeIsBack
+	s.peers, s.feed = membership.NewPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed()
+	s.inquiries = reports.NewInquiries(s.epoch, o.ttl)
 	s.sets = heartbeat.NewJobSets(store)
 	s.renewer = lease.NewRenewer(store)
 	s.renewer.Observe(s.renewed)
@@ -173,7 +181,7 @@ func (s *Scheduler) Replica() string { return s.replica }
 // Ready reports whether the store answers and takes writes, its clock is trusted, and every job's
 // ticks are being contended for.
 func (s *Scheduler) Ready() bool {
-	return s.ready.Load() && s.health.isWorking() && !s.trust.holds() && !s.stopping.Load()
+	return s.ready.Load() && s.health.IsWorking() && !s.trust.Holds() && !s.stopping.Load()
 }
 
 // JobStatus is this replica's knowledge of a job.
@@ -201,7 +209,7 @@ type JobStatus struct {
 func (s *Scheduler) Jobs() []JobStatus {
 	set := s.jobs.Load()
 	list := make([]JobStatus, 0, len(set.contenders)+len(set.leaders))
-	failing := s.failing.since(s.clock.now())
+	failing := s.failing.Since(s.clock.Now())
 	for _, c := range set.contenders {
 		status := JobStatus{Name: c.name, FailingSince: failing[c.name]}
 		c.mu.Lock()
@@ -275,12 +283,12 @@ func (s *Scheduler) run(ctx context.Context) error {
 	s.wantAnnounce()
 	close(s.stopped)
 	stopLeading(ErrStopping) // they would never end by themselves
-	s.queue.serving.Wait()
+	s.queue.Serving.Wait()
 	err := s.drain()
 	s.renewer.Close()
 	stopBackground()
 	helpers.Wait()
-	s.calls.close()
+	s.calls.Close()
 	s.observers.flush()
 	return err
 }
@@ -289,25 +297,25 @@ func (s *Scheduler) run(ctx context.Context) error {
 func (s *Scheduler) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var due []*contender
+	var due []*admission.Slot[*contender]
 	for ctx.Err() == nil {
 		var next int64
-		now := s.clock.ms()
-		due, next = s.timers.due(now, due)
-		s.queue.add(stillDue(due, now))
+		now := s.clock.Ms()
+		due, next = s.timers.Due(now, due)
+		s.queue.Add(stillDue(due, now))
 		if next != 0 && next <= now {
 			continue // there are more
 		}
 		// A second at most, so that a step of fleet time is noticed.
 		wait := time.Second
 		if next != 0 {
-			wait = min(wait, time.Duration(next*int64(time.Millisecond)-s.clock.nanos()))
+			wait = min(wait, time.Duration(next*int64(time.Millisecond)-s.clock.Nanos()))
 		}
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
-		case <-s.timers.wake:
+		case <-s.timers.Wake:
 		}
 	}
 }
@@ -315,16 +323,16 @@ func (s *Scheduler) loop(ctx context.Context) {
 // drain lets runs end.
 func (s *Scheduler) drain() error {
 	stuck := false
-	if !s.working.wait(s.grace, s.life.cut) {
+	if !s.working.Wait(s.grace, s.life.cut) {
 		s.stopRuns(ErrStopping)
-		stuck = !s.working.wait(stopLimit, nil)
+		stuck = !s.working.Wait(stopLimit, nil)
 	}
-	if !stuck && s.ending.wait(endLimit, nil) {
+	if !stuck && s.ending.Wait(endLimit, nil) {
 		return nil
 	}
 	s.stopEnds(ErrStopping) // the store notices runs that are not settled by now when their leases run out
 	if !stuck {
-		s.ending.wait(time.Second, nil)
+		s.ending.Wait(time.Second, nil)
 		return nil
 	}
 	return &StuckError{Jobs: s.jobs.Load().working()}
@@ -342,7 +350,7 @@ func (s *Scheduler) request() string {
 // renewed takes in a round of renewals.
 func (s *Scheduler) renewed(r lease.Renewal) {
 	if r.Took > 0 {
-		s.answered(renewals, r.Took, r.Err)
+		s.answered(storehealth.Renewals, r.Took, r.Err)
 	}
 	s.observe(Renewed{r})
 }

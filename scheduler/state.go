@@ -54,7 +54,7 @@ func (c *contender) stepLocked(now int64) step {
 	switch {
 	case !c.contendingLocked():
 		return step{state: removed}
-	case c.s.trust.holds():
+	case c.s.trust.Holds():
 		return step{state: untrusted}
 	case !c.synced:
 		return step{state: unread} // until the syncer has read it
@@ -94,7 +94,7 @@ func (c *contender) tickStepLocked(now int64) step {
 		s.state = c.rest.state
 	case c.notBefore == s.at:
 		s.state = settling
-	case c.due(c.upcomingLocked()) <= now:
+	case c.Due(c.upcomingLocked()) <= now:
 		s.state = deferring
 	default:
 		s.state = resting

@@ -1,6 +1,9 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/clock"
+	"github.com/solotick/solotick/scheduler/internal/plan"
+
 	"context"
 	"testing"
 	"time"
@@ -21,10 +24,10 @@ func TestStateFollowsFromWhatIsKnown(t *testing.T) {
 	}{
 		"before its tick":           {next - 1, func(*contender) {}, step{state: resting, at: next}},
 		"due":                       {next, func(*contender) {}, step{state: claiming, at: next}},
-		"no further tick":           {next, func(c *contender) { c.cursor.next = 0 }, step{state: idle}},
+		"no further tick":           {next, func(c *contender) { c.cursor.Next = 0 }, step{state: idle}},
 		"removed":                   {next, func(c *contender) { c.gone = true }, step{state: removed}},
 		"the replica stops":         {next, func(c *contender) { c.s.stopping.Store(true) }, step{state: removed}},
-		"the clock has stepped":     {next, func(c *contender) { c.s.trust.state = clockStepped }, step{state: untrusted}},
+		"the clock has stepped":     {next, func(c *contender) { c.s.trust.Look(0, time.Hour, 0, 0) }, step{state: untrusted}},
 		"its record is not read":    {next, func(c *contender) { c.synced = false }, step{state: unread}},
 		"left to another":           {next, func(c *contender) { c.from = next + 7 }, step{state: deferring, at: next + 7}},
 		"after a loss":              {next, func(c *contender) { c.notBefore = next + 7 }, step{state: settling, at: next + 7}},
@@ -41,9 +44,9 @@ func TestStateFollowsFromWhatIsKnown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil })
-			s.trust.state = clockTrusted
+			s.trust.Begin(0, 0, true, clock.MemberClocks{})
 			c := s.jobs.Load().contenders[0]
-			c.synced, c.cursor = true, cursor{}.advance(next-1, c.tickAfter)
+			c.synced, c.cursor = true, plan.Cursor{}.Advance(next-1, c.TickAfter)
 			test.change(c)
 			got := c.stepLocked(test.now)
 			require.Equal(t, test.want.state.String(), got.state.String())
@@ -72,13 +75,13 @@ func TestPendingClaimIsRepeatedAsItWas(t *testing.T) {
 
 	c.receiveLocked(first, reply{received: time.Now(), answer: protocol.Answer{Status: protocol.Decided, Watermark: 60_000}})
 	require.Nil(t, c.pending)
-	require.EqualValues(t, 60_000, c.cursor.watermark)
+	require.EqualValues(t, 60_000, c.cursor.Watermark)
 }
 
 func TestFailedSkipIsDecidedAgain(t *testing.T) {
 	s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil })
 	c := s.jobs.Load().contenders[0]
-	r := &request{skip: c.skip(decision{action: skipTicks, tick: 60_000, count: 1})}
+	r := &request{skip: c.skip(plan.Decision{Action: plan.SkipTicks, Tick: 60_000, Count: 1})}
 	c.beginLocked(r)
 	c.receiveLocked(r, reply{failed: true})
 	require.Same(t, r, c.pending, "at once again: it may have been done")

@@ -1,6 +1,10 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/clock"
+	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/storehealth"
+
 	"context"
 	"errors"
 	"sync/atomic"
@@ -14,25 +18,25 @@ import (
 )
 
 // storeChanged takes in that the store began or ceased to work.
-func (s *Scheduler) storeChanged(e Event) {
-	if e.(StoreChanged).WritesOnly {
+func (s *Scheduler) storeChanged(e storehealth.Change) {
+	if e.WritesOnly {
 		s.wantAnnounce() // heartbeats show when it takes writes again
 	}
 	s.news.publish()
-	s.observe(e)
+	s.observe(StoreChanged(e))
 }
 
 // answered takes in how a call of the store went.
-func (s *Scheduler) answered(kind callKind, took time.Duration, err error) {
+func (s *Scheduler) answered(kind storehealth.CallKind, took time.Duration, err error) {
 	if errors.Is(err, protocol.ErrRecord) { // the store has answered, though not to this
 		s.unreadable(err)
-		kind, err = reads, nil
+		kind, err = storehealth.Reads, nil
 	}
 	if err == nil {
 		now := steady.Now()
 		s.contact.Answered(now.Add(-took), now)
 	}
-	if s.health.report(kind, took, err) {
+	if s.health.Report(kind, took, err) {
 		s.wantAnnounce()
 		s.renewer.Check() // and what could not be settled
 		for _, c := range s.jobs.Load().contenders {
@@ -82,10 +86,10 @@ func (s *Scheduler) beat(ctx context.Context) {
 		case <-ctx.Done():
 		case <-t.C:
 		case <-s.looks:
-			after = s.clock.local(time.Now()) + 1
+			after = s.clock.Local(time.Now()) + 1
 			sleep.For(ctx, lateRetry*time.Millisecond) // many claims may ask for the same look
-		case <-s.health.trouble:
-			after = s.clock.local(time.Now()) + 1
+		case <-s.health.Trouble:
+			after = s.clock.Local(time.Now()) + 1
 			sleep.For(ctx, probeEvery/2)
 		}
 		t.Stop()
@@ -99,12 +103,12 @@ func (s *Scheduler) lookIn(after time.Duration) time.Duration {
 	switch {
 	case last <= after:
 		return 0
-	case s.trust.holds(), s.health.isProbed():
+	case s.trust.Holds(), s.health.IsProbed():
 		every = heldEvery
 	case s.renewer.Held() > 0: // it writes that back when the store has lost it, and others wait no longer than heardOf
 		every = beatEvery
 	}
-	return last + min(every, s.contactEvery()) - s.clock.local(time.Now())
+	return last + min(every, s.contactEvery()) - s.clock.Local(time.Now())
 }
 
 // look asks the store for its time and reports whether it answered.
@@ -116,13 +120,13 @@ func (s *Scheduler) look() bool {
 	if err == nil {
 		s.sawTime(sent, time.Now(), now, since)
 	}
-	s.answered(reads, time.Since(sent), err)
+	s.answered(storehealth.Reads, time.Since(sent), err)
 	return err == nil
 }
 
 // sawTime takes in the store's time, and since when it remembers.
 func (s *Scheduler) sawTime(sent, received, now, since time.Time) {
-	s.lookedAt.Store(int64(s.clock.local(received)) + 1)
+	s.lookedAt.Store(int64(s.clock.Local(received)) + 1)
 	s.looked(sent, received, now)
 	s.remembers(since)
 }
@@ -174,7 +178,7 @@ func (s *Scheduler) sync(ctx context.Context) {
 			return
 		case <-s.syncs:
 		}
-		mine := s.inquiries.takeMine()
+		mine := s.inquiries.TakeMine()
 		for !s.syncAll() {
 			if !sleep.For(ctx, probeEvery) {
 				return
@@ -207,31 +211,31 @@ func (s *Scheduler) syncAll() bool {
 }
 
 func (s *Scheduler) syncSome(part []*contender) bool {
-	if state := s.trust.now(); state == clockDoubted || state == clockStepped {
+	if state := s.trust.State(); state == clock.Doubted || state == clock.Stepped {
 		return false // beat looks at the clock until it is trusted
 	}
-	if !s.look() || s.trust.holds() { // a store that forgot has to say so before a record is made again
+	if !s.look() || s.trust.Holds() { // a store that forgot has to say so before a record is made again
 		return false
 	}
 	s.mu.Lock()
 	since := s.since.UnixMilli()
 	s.mu.Unlock()
-	now := s.clock.ms()
+	now := s.clock.Ms()
 	syncs := make([]protocol.Sync, len(part))
 	defined := make([]*jobs.Job, len(part))
 	for i, c := range part {
 		c.mu.Lock()
-		defined[i] = c.job
+		defined[i] = c.Job
 		syncs[i] = protocol.Sync{
-			Name: c.name, Known: c.knownLocked(), Watermark: c.lastDue(now), Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
-			Paused: c.paused, Policy: wire.PolicyOf(c.job.Spec()), Defines: !c.defined, Until: s.until(),
+			Name: c.name, Known: c.knownLocked(), Watermark: c.LastDue(now), Revision: c.Job.ScheduleRevision(), Schedule: plan.ScheduleText(c.Job),
+			Paused: c.paused, Policy: wire.PolicyOf(c.Job.Spec()), Defines: !c.defined, Until: s.until(),
 		}
 		switch known := c.knownLocked(); {
 		case !c.made:
 		case since > c.since:
 			// A tick that was due after the loss cannot have been granted before it, but for one that
 			// others have reported: their definition may differ. Of the rest nobody knows.
-			syncs[i].Watermark = max(c.lastDue(since), min(c.hints.watermark, since), known)
+			syncs[i].Watermark = max(c.LastDue(since), min(c.hints.watermark, since), known)
 		case known > 0: // the record is gone alone
 			syncs[i].Watermark = known
 		}
@@ -242,7 +246,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	records, err := s.store.Sync(ctx, syncs)
 	cancel()
 	received := time.Now()
-	s.bounded(reads, began, err)
+	s.bounded(storehealth.Reads, began, err)
 	if errors.Is(err, protocol.ErrRecord) {
 		return s.syncSingly(part)
 	}
@@ -251,7 +255,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	}
 	for i, c := range part {
 		c.mu.Lock()
-		if c.job != defined[i] { // it was defined again meanwhile
+		if c.Job != defined[i] { // it was defined again meanwhile
 			c.mu.Unlock()
 			s.wantSync()
 			continue
@@ -287,13 +291,13 @@ func (s *Scheduler) watch(ctx context.Context) {
 		_ = s.store.Watch(ctx, func(name string, tick int64) { // an error shows in the other calls, if it matters
 			if name == "" {
 				connected.Store(true)
-				s.contact.listening(true)
+				s.contact.Listening(true)
 				s.verify() // what happened since a record was read, and before now, was not notified
 			}
 			s.woken(name, tick)
 		})
 		if connected.Load() {
-			s.contact.listening(false)
+			s.contact.Listening(false)
 		}
 	})
 }
@@ -343,4 +347,9 @@ func (s *Scheduler) woken(name string, tick int64) {
 	if l := set.leading[name]; l != nil {
 		l.nudge()
 	}
+}
+
+// call bounds one call of the store, one of those that are rare.
+func (s *Scheduler) call() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), s.calls.Limit)
 }

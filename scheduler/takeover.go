@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/plan"
+
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -51,7 +53,7 @@ func (l *looks) drop(tick int64) {
 func (c *contender) woken(triggered int64) {
 	c.mu.Lock()
 	defer c.unlock()
-	now := c.s.clock.ms()
+	now := c.s.clock.Ms()
 	c.from, c.woke = now, now
 	at := now + c.backupLocked()
 	if triggered != 0 && c.running[triggered] == nil {
@@ -62,7 +64,7 @@ func (c *contender) woken(triggered int64) {
 	for i := range c.open {
 		c.open[i].at, c.open[i].released = at, true
 	}
-	if c.spec.Overlap == jobs.Replace {
+	if c.Spec.Overlap == jobs.Replace {
 		c.checkLocked()
 	}
 	c.pokeLocked()
@@ -99,7 +101,7 @@ func (c *contender) reread() {
 func (c *contender) recovered() {
 	c.mu.Lock()
 	defer c.unlock()
-	c.from = c.s.clock.ms()
+	c.from = c.s.clock.Ms()
 	c.pokeLocked()
 }
 
@@ -107,7 +109,7 @@ func (c *contender) recovered() {
 // now. If there is none, it returns when the next one should be.
 func (c *contender) lookLocked(now int64) (tick, at int64) {
 	for _, l := range c.open {
-		c.s.contact.watch(max(l.at, now))
+		c.s.contact.Watch(max(l.at, now))
 		again := l.short && c.short == 0 // once each time that there may be room
 		switch {
 		case (l.at <= now || again) && (tick == 0 || l.tick < tick):
@@ -131,7 +133,7 @@ const takeoverMargin = 10 * time.Second
 func (c *contender) takeOverLocked(tick, now int64) *request {
 	l := c.open.of(tick)
 	l.short = false
-	if l.waits && c.inTurn() && c.runsLocked() { // it still has to wait
+	if l.waits && c.InTurn() && c.runsLocked() { // it still has to wait
 		l.at, l.free = now+ms(c.s.ttl/2), 0
 		return nil
 	}
@@ -149,9 +151,9 @@ func (c *contender) takeOverLocked(tick, now int64) *request {
 	}
 	l.triggered = false
 	r := &request{claim: c.claim(tick)}
-	r.claim.TakeoverWithin = max(c.spec.CatchUpWindow, c.spec.MisfireGrace, 2*c.s.ttl+takeoverMargin)
+	r.claim.TakeoverWithin = max(c.Spec.CatchUpWindow, c.Spec.MisfireGrace, 2*c.s.ttl+takeoverMargin)
 	r.claim.OnlyOpen = true // it may have been settled, and a triggered one is past the watermark
-	r.claim.Overlap = overlapOf(c.spec.Overlap)
+	r.claim.Overlap = plan.OverlapOf(c.Spec.Overlap)
 	return c.beginLocked(r)
 }
 

@@ -1,19 +1,23 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/scheduler/internal/admission"
+	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/reports"
+
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// work does what there is to do now, one request after another, and leaves the rest to the timers.
+// Work does what there is to do now, one request after another, and leaves the rest to the timers.
 // waited is for how long it had to wait before the store could be asked; 0 when that was short.
-func (c *contender) work(waited time.Duration) {
+func (c *contender) Work(waited time.Duration) {
 	c.mu.Lock()
 	defer c.unlock()
-	now := c.s.clock.ms()
+	now := c.s.clock.Ms()
 	if waited > 0 {
-		c.cursor.overloaded = now
+		c.cursor.Overloaded = now
 	}
 	if c.active {
 		return
@@ -29,18 +33,18 @@ func (c *contender) work(waited time.Duration) {
 			c.mu.Lock()
 			c.receiveLocked(r, a)
 		}
-		now = c.s.clock.ms()
+		now = c.s.clock.Ms()
 	}
 	c.restLocked()
 }
 
 // stillDue returns those that have something to do now. Of the ticks that were left to others the
 // most are decided by now, as these have reported.
-func stillDue(due []*contender, now int64) []*contender {
+func stillDue(due []*admission.Slot[*contender], now int64) []*admission.Slot[*contender] {
 	still := due[:0]
-	for _, c := range due {
-		if !c.backup.Load() || !c.putOff(now) {
-			still = append(still, c)
+	for _, s := range due {
+		if !s.Owner.backup.Load() || !s.Owner.putOff(now) {
+			still = append(still, s)
 		}
 	}
 	return still
@@ -57,7 +61,7 @@ func (c *contender) putOff(now int64) bool {
 	if at != 0 && at <= now {
 		return false
 	}
-	c.s.timers.set(c, at)
+	c.s.timers.Set(&c.slot, at)
 	return true
 }
 
@@ -82,17 +86,17 @@ func (c *contender) restLocked() {
 	c.active = false
 	c.restRoomLocked()
 	if c.contendingLocked() {
-		c.s.timers.set(c, c.wakeAtLocked()) // under the lock, so that nothing that happens gets lost
+		c.s.timers.Set(&c.slot, c.wakeAtLocked()) // under the lock, so that nothing that happens gets lost
 	}
 }
 
 // wakeAtLocked returns the time of the job's next step, or 0 if the job waits for an event.
 func (c *contender) wakeAtLocked() int64 {
-	c.backup.Store(c.placeLocked().rank > 0)
+	c.backup.Store(c.placeLocked().Rank > 0)
 	if c.roomToUseLocked() {
 		return 1
 	}
-	return c.stepLocked(c.s.clock.ms()).at
+	return c.stepLocked(c.s.clock.Ms()).at
 }
 
 // lookAtLocked is when the contender acts now that something has happened: at once while it waits
@@ -107,44 +111,44 @@ func (c *contender) lookAtLocked() int64 {
 // decideLocked does what the plan says about the ticks that are due.
 func (c *contender) decideLocked(now int64) *request {
 	c.rest = rest{}
-	d := plan(situation{cursor: c.cursor, policies: c.policiesLocked(), now: now, settling: c.s.settling()})
-	switch d.action {
-	case skipTicks:
+	d := plan.Decide(plan.Situation{Cursor: c.cursor, Policies: c.policiesLocked(), Now: now, Settling: c.s.settling()})
+	switch d.Action {
+	case plan.SkipTicks:
 		return c.beginLocked(&request{skip: c.skip(d), decision: d})
-	case claimTick:
+	case plan.ClaimTick:
 		return c.claimTickLocked(d, now)
-	case waitUntil:
-		c.rest = rest{settling, d.at}
-	case doNothing: // the tick is not due any more
+	case plan.WaitUntil:
+		c.rest = rest{settling, d.At}
+	case plan.DoNothing: // the tick is not due any more
 		c.rest = rest{resting, now + 1}
 	}
 	return nil
 }
 
 // claimTickLocked claims the tick of a decision if it can.
-func (c *contender) claimTickLocked(d decision, now int64) *request {
-	if d.overlap == protocol.OverlapWait && c.runsLocked() { // the answer is known: it is busy
-		c.cursor = c.cursor.planned(d)
-		c.cursor.blocked = now
+func (c *contender) claimTickLocked(d plan.Decision, now int64) *request {
+	if d.Overlap == protocol.OverlapWait && c.runsLocked() { // the answer is known: it is busy
+		c.cursor = c.cursor.Planned(d)
+		c.cursor.Blocked = now
 		c.rest, c.blocked = rest{blocked, now + ms(c.s.ttl/2)}, now+ms(c.s.ttl)
-		c.s.report(report{kind: progressBusy, job: c.name, tick: d.tick, until: now + ms(c.s.ttl)})
+		c.s.report(reports.Report{Kind: reports.Busy, Job: c.name, Tick: d.Tick, Until: now + ms(c.s.ttl)})
 		return nil
 	}
-	room := c.roomLocked(c.due(d.tick) + c.backupLocked())
+	room := c.roomLocked(c.Due(d.Tick) + c.backupLocked())
 	if !room && !c.needsNoRoomLocked() {
-		c.waitForRoomLocked(d.tick, now)
-		c.passLocked(d.tick)
+		c.waitForRoomLocked(d.Tick, now)
+		c.passLocked(d.Tick)
 		return nil
 	}
-	c.cursor = c.cursor.planned(d)
-	r := &request{claim: c.claim(d.tick)}
-	if w := c.waiting; w != nil && w.tick == d.tick { // goes on from the claim before, whatever it says of the tick
+	c.cursor = c.cursor.Planned(d)
+	r := &request{claim: c.claim(d.Tick)}
+	if w := c.waiting; w != nil && w.tick == d.Tick { // goes on from the claim before, whatever it says of the tick
 		r.began, r.waited = w.began, true
 	}
-	r.claim.NotBefore = time.UnixMilli(c.due(d.tick))
-	r.claim.Overlap, r.claim.NoRoom = d.overlap, !room
-	if d.latest != 0 {
-		r.claim.NotAfter = time.UnixMilli(d.latest)
+	r.claim.NotBefore = time.UnixMilli(c.Due(d.Tick))
+	r.claim.Overlap, r.claim.NoRoom = d.Overlap, !room
+	if d.Latest != 0 {
+		r.claim.NotAfter = time.UnixMilli(d.Latest)
 	}
 	return c.beginLocked(r)
 }

@@ -1,0 +1,205 @@
+package plan
+
+import (
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// MinGrace is the least misfire grace: a claim needs a moment to travel.
+const MinGrace = 1000 // ms
+
+// Promptly is how late a claim is when it is not made at its tick's instant, but later because
+// something was in the way.
+const Promptly = 500 // ms
+
+// editGrace is for how long a tick that is not owed is left to replicas of another schedule: they
+// claim theirs when it is due. It is shorter than the time between two ticks, so that the next one
+// does not wait for it.
+const editGrace = Promptly
+
+// Situation holds the values that the decision about a job's next ticks depends on.
+type Situation struct {
+	Cursor
+	*Policies
+	Now int64
+	// Settling reports that the store was in trouble a moment ago. An earlier tick that is open may
+	// have ended meanwhile, and be settled as soon as that is possible.
+	Settling bool
+}
+
+// Action is the act of a replica that a decision asks for.
+type Action int
+
+const (
+	DoNothing Action = iota // no tick is due
+	WaitUntil               // a time
+	ClaimTick
+	SkipTicks // every tick up to one is settled without a run
+)
+
+// Decision is the consequence for a job's next ticks. The zero decision is to do nothing.
+type Decision struct {
+	Action Action
+	Tick   int64 // the one to claim, or the newest to skip
+	At     int64 // until when to wait
+
+	Overlap protocol.Overlap // of the claim
+	Latest  int64            // the claim's NotAfter; 0 for none
+
+	Count   int // how many ticks are skipped
+	Outcome lease.Outcome
+	Reason  string
+
+	caughtUp int64    // of the cursor from now on
+	backlog  *Backlog // the same
+}
+
+// Decide decides about the ticks after the watermark that are due.
+//
+//	lateness          misfire policy   what happens
+//	prompt            any              claimed, with the job's overlap policy; but it waits for earlier ticks if it is
+//	                                   being caught up, or overlap is forbid and the store was in trouble a moment ago
+//	within the grace  any              claimed; waits for an earlier tick that runs, with forbid; with queue, in the
+//	                                   queue, unless older ones are being caught up
+//	later             skip             settled as missed
+//	later             latest           the newest is claimed and waits for earlier ticks; the older ones are missed
+//	later             all              claimed one by one, oldest first; each waits for earlier ones. With overlap
+//	                                   replace it is the same as latest
+//	beyond window     any              missed
+//	                  all              the oldest beyond max_catch_up are missed
+//	not owed          any              missed: the schedule was another when it was due, and did not have it; but it is
+//	                                   left for a moment to replicas whose schedule has it
+//
+// A tick from before an edit that the schedule of its time had too is owed: it is decided as if
+// there had been no edit. Where several ticks are settled together, those among them that are not
+// owed are counted with the others.
+//
+// With overlap allow no tick waits for earlier ones, and with replace none does either: it replaces
+// the run. A tick that comes due while one that is being caught up waits has come due while an
+// earlier tick was running. With forbid it waits for a moment, should that be over soon, and is
+// then skipped; with queue only the newest of them remains.
+func Decide(s Situation) Decision {
+	tick := s.Next
+	if tick == 0 || s.Due(tick) > s.Now {
+		return Decision{caughtUp: s.caughtUp, backlog: s.backlog}
+	}
+	if s.Spec.Paused {
+		return s.SkipUpTo(s.Now, wire.Skipped, wire.ReasonPaused)
+	}
+	if s.Due(tick) <= s.Resumed {
+		return s.SkipUpTo(s.Resumed, wire.Skipped, wire.ReasonPaused)
+	}
+	late, grace := s.Now-s.Due(tick), s.Grace()
+	overlapped := tick > s.caughtUp && s.Due(tick) <= s.Blocked
+	switch {
+	case !s.owed(tick) && late < editGrace:
+		return Decision{Action: WaitUntil, At: s.Due(tick) + editGrace, caughtUp: s.caughtUp, backlog: s.backlog}
+	case !s.owed(tick):
+		return s.skipEdited()
+	case overlapped && s.Spec.Overlap == jobs.Forbid && late > Promptly && !s.Settling:
+		return s.SkipUpTo(min(s.Blocked, s.Now-Promptly-1), wire.Skipped, wire.ReasonOverlap)
+	case overlapped && s.Spec.Overlap == jobs.Queue && late > grace:
+		if d := s.skipBeforeNewest(); d.Tick != 0 {
+			return d
+		}
+		return s.claim(tick, protocol.OverlapQueue, 0)
+	case late > grace:
+		return planLate(s)
+	}
+	if late > Promptly && tick > s.caughtUp && s.Spec.Overlap != jobs.Queue {
+		s.caughtUp = s.Now
+	}
+	overlap := OverlapOf(s.Spec.Overlap)
+	switch catchesUp := tick <= s.caughtUp; s.Spec.Overlap {
+	case jobs.Forbid:
+		if catchesUp || overlapped || s.Settling {
+			overlap = protocol.OverlapWait
+		}
+	case jobs.Queue:
+		if catchesUp {
+			overlap = protocol.OverlapWait
+		}
+	case jobs.Allow, jobs.Replace:
+	}
+	return s.claim(tick, overlap, s.Due(tick)+grace)
+}
+
+// OverlapOf translates the policy for the store.
+func OverlapOf(policy jobs.Overlap) protocol.Overlap {
+	switch policy {
+	case jobs.Allow:
+		return protocol.OverlapAllow
+	case jobs.Queue:
+		return protocol.OverlapQueue
+	case jobs.Replace:
+		return protocol.OverlapReplace
+	default:
+		return protocol.OverlapSkip
+	}
+}
+
+func (s Situation) claim(tick int64, overlap protocol.Overlap, latest int64) Decision {
+	return Decision{Action: ClaimTick, Tick: tick, Overlap: overlap, Latest: latest, caughtUp: s.caughtUp, backlog: s.backlog}
+}
+
+func (s Situation) skip(outcome lease.Outcome, reason string) Decision {
+	return Decision{Action: SkipTicks, Outcome: outcome, Reason: reason, caughtUp: s.caughtUp, backlog: s.backlog}
+}
+
+// maxCounted bounds the ticks that are counted at once: counting those of a year takes a while.
+const maxCounted = 100_000
+
+// SkipUpTo skips the ticks that were due by then.
+func (s Situation) SkipUpTo(then int64, outcome lease.Outcome, reason string) Decision {
+	d := s.skip(outcome, reason)
+	for t := s.Next; t != 0 && s.Due(t) <= then; t = s.TickAfter(t) {
+		d.Tick = t
+		if d.Count++; d.Count == maxCounted {
+			// Too many to count one by one. Whatever number is the watermark, the next tick is the
+			// first after it.
+			d.Tick = max(t, then-s.Spec.Jitter.Milliseconds())
+			break
+		}
+	}
+	return d
+}
+
+// skipEdited skips the ticks up to the next one that is owed, as missed for the edit.
+func (s Situation) skipEdited() Decision {
+	then := min(s.Edited-1, s.Now-editGrace)
+	// Ticks that are too old to run are not looked at one by one.
+	old := s.Now - max(s.Spec.CatchUpWindow.Milliseconds(), s.Grace()) - 1
+	if s.Had == nil {
+		return s.SkipUpTo(then, wire.Missed, wire.ReasonEdited)
+	}
+	if s.Due(s.Next) <= old {
+		return s.SkipUpTo(min(then, old), wire.Missed, wire.ReasonEdited)
+	}
+	d := s.skip(wire.Missed, wire.ReasonEdited)
+	for t := s.Next; t != 0 && s.Due(t) <= then && !s.owed(t) && d.Count < maxCounted; t = s.TickAfter(t) {
+		d.Tick = t
+		d.Count++
+	}
+	return d
+}
+
+// skipBeforeNewest skips the ticks that are due but for the newest that is owed, in its favour.
+func (s Situation) skipBeforeNewest() Decision {
+	newest := s.SkipUpTo(s.Now, wire.Skipped, wire.ReasonNewer).Tick
+	last := newest
+	if !s.owed(newest) { // nor is any tick after it that is due
+		for t, n := s.Next, 0; t != 0 && t < last && n < maxCounted; t, n = s.TickAfter(t), n+1 {
+			if s.owed(t) {
+				newest = t
+			}
+		}
+	}
+	d := s.skip(wire.Skipped, wire.ReasonNewer)
+	for t := s.Next; t != 0 && t < newest && d.Count < maxCounted; t = s.TickAfter(t) {
+		d.Tick = t
+		d.Count++
+	}
+	return d
+}
