@@ -11,10 +11,10 @@ import (
 // AuditLog is a page of the audit log: acts of people, newest first. Facts have no other kinds than
 // triggered, paused, resumed, cancelled, repaired, forgotten and released.
 type AuditLog struct {
-	Facts  []Fact
-	Next   string // the cursor of older facts; empty when there are none
-	Used   int    // bytes that the whole log takes in the store
-	Budget int    // bytes that it may take: then the oldest acts are removed
+	Facts  []Fact `json:"acts"`
+	Next   string `json:"next"`         // the cursor of older facts; empty when there are none
+	Used   int    `json:"used_bytes"`   // bytes that the whole log takes in the store
+	Budget int    `json:"budget_bytes"` // bytes that it may take: then the oldest acts are removed
 }
 
 // ErrCursor is matched by the error of [Fleet.Audit] for a cursor that it has not returned.

@@ -16,14 +16,14 @@ type Cancelled struct {
 	// and is notified. With settled it has ended as cancelled. With not_open it was settled
 	// otherwise, or never opened.
 	Status    protocol.CancelStatus
-	Job       string
-	Tick      time.Time
-	ID        string        // the tick's identity, as jobs.Run.TickID
-	By        string        // who cancelled it first; empty when it was not open
-	Replica   string        // that runs it, of pending
-	Remaining time.Duration // of its lease, after which the tick is settled as cancelled even if that replica is gone
+	Job       string        `json:"job"`
+	Tick      time.Time     `json:"tick"`
+	ID        string        `json:"id"`      // the tick's identity, as jobs.Run.TickID
+	By        string        `json:"by"`      // who cancelled it first; empty when it was not open
+	Replica   string        `json:"replica"` // that runs it, of pending
+	Remaining time.Duration `json:"left_ms"` // of its lease, after which the tick is settled as cancelled even if that replica is gone
 
-	Entry *Entry // the tick's entry once Await has returned; Cancel leaves it nil
+	Entry *Entry `json:"entry"` // the tick's entry once Await has returned; Cancel leaves it nil
 }
 
 // ErrNotCancellable is returned by [Fleet.Cancel] for a leader task.

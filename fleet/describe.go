@@ -16,40 +16,42 @@ import (
 
 // Description is the one view of a job.
 type Description struct {
-	Namespace string
-	Now       time.Time // fleet time
+	Namespace string    `json:"namespace"`
+	Now       time.Time `json:"now"` // fleet time
 	JobStatus
 
 	// Definitions are those that live replicas have of the job, by revision: that of the given job
 	// first, then by how many have it. The schedule in force is in JobStatus.
-	Definitions []Definition
+	Definitions []Definition `json:"definitions"`
 
-	Coming   []time.Time           // the next ticks, the first of which is Next
-	Outcomes []Entry               // the newest that were settled, newest tick first
-	Counts   map[lease.Outcome]int // of the outcomes that the store keeps; a range counts for as many ticks as were counted
-	Since    time.Time             // when the oldest of them was settled; zero when there are none
+	Coming   []time.Time           `json:"coming"`        // the next ticks, the first of which is Next
+	Outcomes []Entry               `json:"outcomes"`      // the newest that were settled, newest tick first
+	Counts   map[lease.Outcome]int `json:"counts"`        // of the outcomes that the store keeps; a range counts for as many ticks as were counted
+	Since    time.Time             `json:"counted_since"` // when the oldest of them was settled; zero when there are none
 
 	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those took;
 	// 0 when there are none.
-	Runs            int
-	Median, Longest time.Duration
+	Runs    int           `json:"runs"`
+	Median  time.Duration `json:"median_ms"`
+	Longest time.Duration `json:"longest_ms"`
 
 	// HistoryBytes is about how many bytes the outcomes take in the store, and HistoryLimit how many
 	// they may take: 0 where the job is not given.
-	HistoryBytes, HistoryLimit int
+	HistoryBytes int `json:"history_used_bytes"`
+	HistoryLimit int `json:"history_limit_bytes"`
 
-	Facts []Fact // of the job's journal, newest first; none where the store keeps none
+	Facts []Fact `json:"facts"` // of the job's journal, newest first; none where the store keeps none
 }
 
 // Definition is a job as some replicas have it.
 type Definition struct {
-	Revision string
-	Replicas []string // sorted
-	Given    bool     // it is that of the given job
+	Revision string   `json:"revision"`
+	Replicas []string `json:"replicas"`              // sorted
+	Given    bool     `json:"of_this_configuration"` // it is that of the given job
 
 	// Fields is the text of each field, by its name in a configuration file, without secrets; nil
 	// where the store does not have it. See [jobs.Job.Fields].
-	Fields map[string]string
+	Fields map[string]string `json:"fields"`
 }
 
 // Describe looks at one job. job may be nil when only replicas, or only the store, know its

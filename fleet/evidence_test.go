@@ -158,7 +158,8 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 	require.Equal(t, []string{"anna", "deploy-1"}, []string{e.Entry.TriggeredBy, e.Entry.Key})
 	text, err := json.Marshal(e)
 	require.NoError(t, err)
-	require.Contains(t, string(text), `"triggered_by":"anna","trigger_key":"deploy-1","former_holders":[]`)
+	require.Contains(t, string(text), `"triggered_by":"anna","trigger_key":"deploy-1"`)
+	require.Contains(t, string(text), `"former_holders":[]`)
 	require.Contains(t, string(text), `"facts":[{"kind":"triggered",`)
 
 	q.Tick = s.at("12:00:00")

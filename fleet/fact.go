@@ -17,7 +17,6 @@ import (
 // keeps it, where it has one. It is evidence for people: nothing depends on it, and one that could
 // not be written makes an explanation say less.
 type Fact struct {
-	At time.Time // when it was noted, by fleet time
 	// Kind says what it is about. Those about jobs are in the journal of the job, the others in
 	// that of the fleet:
 	//
@@ -33,36 +32,40 @@ type Fact struct {
 	//	away      the store did not answer By, from From to To
 	//	absent    no heartbeat reached the store between From, by Replica, and To, by By
 	//	held      By claimed nothing from From to To, because it did not trust the store's clock
-	Kind string
-	Tick time.Time // zero where there is none; of a takeover of a leader task, too
-	By   string    // who did it, or the replica that noticed it
+	Kind string    `json:"kind"`
+	At   time.Time `json:"at"`   // when it was noted, by fleet time
+	Tick time.Time `json:"tick"` // zero where there is none; of a takeover of a leader task, too
+	By   string    `json:"by"`   // who did it, or the replica that noticed it
 
 	// Of acts: the reason that By gave, and the way it was asked for, as in [Act].
-	Reason, Via string
+	Reason string `json:"reason,omitempty"`
+	Via    string `json:"via,omitempty"`
 
-	Job      string    // of forgotten, which is in the journal of the fleet, and of all in the audit log
-	Lock     string    // of released
-	Key, Why string    // Why is of a pause, also of one that has ended
-	Payload  int       // of triggered: how many bytes it gave to the run
-	Pauser   string    // of resumed: who had paused the job
-	From, To time.Time // by fleet time, in milliseconds
+	Job     string    `json:"job,omitempty"`  // of forgotten, which is in the journal of the fleet, and of all in the audit log
+	Lock    string    `json:"lock,omitempty"` // of released
+	Key     string    `json:"key,omitempty"`  // Why is of a pause, also of one that has ended
+	Why     string    `json:"why,omitempty"`
+	Payload int       `json:"payload_bytes,omitempty"` // of triggered: how many bytes it gave to the run
+	Pauser  string    `json:"paused_by,omitempty"`     // of resumed: who had paused the job
+	From    time.Time `json:"from"`                    // by fleet time, in milliseconds
+	To      time.Time `json:"to"`
 
 	// Of takeover: the former holder, with its grant. Released says that it gave the tick up;
 	// otherwise its lease ran out at To. Of absent, Replica is the one whose heartbeat was the
 	// last.
-	Replica  string
-	Token    int64
-	Attempt  int
-	Released bool
+	Replica  string `json:"replica,omitempty"`
+	Token    int64  `json:"token,omitempty"`
+	Attempt  int    `json:"attempt,omitempty"`
+	Released bool   `json:"released,omitempty"`
 
-	Groups   []string // of absent: no replica that serves one of them; empty for no replica at all
-	Schedule string   // of edited: the new one
-	Before   string   // and the one before; empty when it is not known
+	Groups   []string `json:"groups,omitempty"`   // of absent: no replica that serves one of them; empty for no replica at all
+	Schedule string   `json:"schedule,omitempty"` // of edited: the new one
+	Before   string   `json:"before,omitempty"`   // and the one before; empty when it is not known
 	Living   int      // of away and held: how many replicas By had seen before, itself included; 0 when it had seen none
 
 	// Step belongs to held. It is how far the store's clock had stepped, in milliseconds, above 0
 	// when forward. It is 0 when By had just started, and the clock disagreed with its machine's.
-	Step time.Duration
+	Step time.Duration `json:"step_ms,omitempty"`
 }
 
 // factJSON is how a Fact is kept. It is read by other versions of this program: a field may be

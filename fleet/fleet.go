@@ -46,9 +46,9 @@ func (f *Fleet) Now(ctx context.Context) (time.Time, error) {
 
 // Pause is a pause of a job in the whole fleet.
 type Pause struct {
-	By     string
-	Reason string    // at most 1024 bytes, in UTF-8
-	Since  time.Time // by fleet time
+	By     string    `json:"by"`
+	Reason string    `json:"why"`   // at most 1024 bytes, in UTF-8
+	Since  time.Time `json:"since"` // by fleet time
 	Before bool      // of [Fleet.Pause]: the job was paused before, at Since
 }
 

@@ -14,30 +14,30 @@ import (
 
 // Entry is a tick in a job's history, or a range of ticks that were settled together.
 type Entry struct {
-	Job       string
-	ID        string    // as jobs.Run.TickID; of a range, that of its end
-	Scheduled time.Time // of a range, its end; zero for a plain lock, which has no time
-	From      time.Time // the range begins after it; zero for one tick
-	Count     int       // ticks in the range, where the replica that settled it counted them; otherwise 0. 1 for one tick
-	Triggered bool      // asked for by hand, not by the schedule
+	Job       string    `json:"job"`
+	ID        string    `json:"id"`        // as jobs.Run.TickID; of a range, that of its end
+	Scheduled time.Time `json:"scheduled"` // of a range, its end; zero for a plain lock, which has no time
+	From      time.Time `json:"from"`      // the range begins after it; zero for one tick
+	Count     int       `json:"count"`     // ticks in the range, where the replica that settled it counted them; otherwise 0. 1 for one tick
+	Triggered bool      `json:"triggered"` // asked for by hand, not by the schedule
 	// State is one of five. A running tick has a replica that holds it. The replica of a retrying one
 	// waits to make the next attempt: see Failing. A waiting one waits for its place, or to be claimed
 	// after a trigger. A free one was given up, or its lease ran out, and the next replica that claims
 	// it runs it. The last is settled.
-	State   string
-	Outcome lease.Outcome // empty unless settled
+	State   string        `json:"state"`
+	Outcome lease.Outcome `json:"outcome"` // empty unless settled
 	// Started is when the last run began, by fleet time. Where its replica did not report it, it is
 	// when the tick was granted. Zero when it never ran.
-	Started     time.Time
-	Ended       time.Time     // when the run ended; where none did, when it was settled; zero while it is not
+	Started     time.Time     `json:"started"`
+	Ended       time.Time     `json:"ended"` // when the run ended; where none did, when it was settled; zero while it is not
 	SettledAt   time.Time     // when the outcome was recorded, by the store's clock; zero unless settled
-	Replica     string        // that runs or settled it; of one that waits, who asked for it
-	Remaining   time.Duration // of the lease of one that runs, unless it is renewed
-	Token       int64         // 0 when it was never granted
-	Attempts    int           // runs so far, across retries and takeovers; 0 when it was never granted
-	CancelledBy string        // who cancelled it; the state says whether it has ended for that
-	Reason      string        // why there was no run, or why it ended, in a word: those of package scheduler
-	Error       string        // what the last run, or the last attempt of an open one, failed with, shortened
+	Replica     string        `json:"replica"`      // that runs or settled it; of one that waits, who asked for it
+	Remaining   time.Duration `json:"left_ms"`      // of the lease of one that runs, unless it is renewed
+	Token       int64         `json:"token"`        // 0 when it was never granted
+	Attempts    int           `json:"attempt"`      // runs so far, across retries and takeovers; 0 when it was never granted
+	CancelledBy string        `json:"cancelled_by"` // who cancelled it; the state says whether it has ended for that
+	Reason      string        `json:"reason"`       // why there was no run, or why it ended, in a word: those of package scheduler
+	Error       string        `json:"error"`        // what the last run, or the last attempt of an open one, failed with, shortened
 
 	// Failing says of a tick that a replica holds that its newest attempts failed, and when the next
 	// one begins. It is nil when none did, and when the replica does not say.
@@ -46,15 +46,17 @@ type Entry struct {
 	// Runs are the runs of the tick, first to last. They are those of its last holder, and of those
 	// before as far as that or the job's journal knows them. There are none of a tick that was
 	// never granted, nor of a range.
-	Runs []Run
+	Runs []Run `json:"runs"`
 
 	// The next fields have what the job's journal holds about the tick. They are who triggered it
 	// first, with which key and why, why it was cancelled, and who held it before Replica did,
 	// first to last. Empty where that is not known.
-	TriggeredBy, Key            string
-	TriggerReason, CancelReason string
-	Payload                     int // how many bytes it was triggered with; what they are is not shown
-	Holders                     []Holder
+	TriggeredBy   string   `json:"triggered_by"`
+	Key           string   `json:"trigger_key"`
+	TriggerReason string   `json:"trigger_reason"`
+	CancelReason  string   `json:"cancel_reason"`
+	Payload       int      `json:"payload_bytes"` // how many bytes it was triggered with; what they are is not shown
+	Holders       []Holder `json:"former_holders"`
 }
 
 // Took is from the start of the last run to its end; 0 when it did not run, or has not ended.

@@ -3,13 +3,20 @@ package fleet
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs"
 )
 
-// In JSON times are RFC 3339 with milliseconds in UTC, null where there is none; durations are
-// whole milliseconds, in fields whose names end in _ms. Fields may be added, and none goes.
+// In JSON, times are RFC 3339 with milliseconds in UTC, null where there is none; durations are whole
+// milliseconds, in fields whose names end in _ms; an empty list is []. Fields may be added, and none
+// goes. A program that asks another one for it can read it again: times are then in whole
+// milliseconds, and what JSON does not have is left at its zero value.
 
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
@@ -25,38 +32,130 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 	return []byte(t.UTC().Format(`"` + timeLayout + `"`)), nil
 }
 
-// entryJSON is an Entry in JSON.
-type entryJSON struct {
-	Job         string        `json:"job"`
-	ID          string        `json:"id"`
-	Scheduled   stamp         `json:"scheduled"`
-	From        stamp         `json:"from"`
-	Count       int           `json:"count"`
-	Triggered   bool          `json:"triggered"`
-	State       string        `json:"state"`
-	Outcome     lease.Outcome `json:"outcome"`
-	Started     stamp         `json:"started"`
-	Ended       stamp         `json:"ended"`
-	Took        int64         `json:"took_ms"`
-	Replica     string        `json:"replica"`
-	Remaining   int64         `json:"left_ms"`
-	Token       int64         `json:"token"`
-	Attempt     int           `json:"attempt"`
-	CancelledBy string        `json:"cancelled_by"`
-	Reason      string        `json:"reason"`
-	Error       string        `json:"error"`
-	TriggeredBy string        `json:"triggered_by"`
-	Key         string        `json:"trigger_key"`
-	Holders     []Holder      `json:"former_holders"`
-	Runs        []Run         `json:"runs"`
-	TriggerWhy  string        `json:"trigger_reason"`
-	CancelWhy   string        `json:"cancel_reason"`
-	Payload     int           `json:"payload_bytes"`
-	Failing     *failingJSON  `json:"failing"`
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *stamp) UnmarshalJSON(text []byte) error {
+	var written *string
+	if err := json.Unmarshal(text, &written); err != nil || written == nil {
+		*s = stamp{}
+		return err
+	}
+	t, err := time.Parse(time.RFC3339Nano, *written)
+	*s = stamp(t.UTC())
+	return err
 }
 
-// failingJSON is a FailingRun in JSON, without what its entry says.
-type failingJSON struct {
+// millis is a duration in JSON.
+type millis time.Duration
+
+// MarshalJSON implements [json.Marshaler].
+func (m millis) MarshalJSON() ([]byte, error) {
+	return json.Marshal(time.Duration(m).Milliseconds())
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *millis) UnmarshalJSON(text []byte) error {
+	var ms int64
+	err := json.Unmarshal(text, &ms)
+	*m = millis(time.Duration(ms) * time.Millisecond)
+	return err
+}
+
+// shape is how a struct is written: as mirror, whose fields are those of the struct that have a
+// tag, with stamp and millis in place of times and durations. Fields of embedded structs count as
+// fields of the struct.
+type shape struct {
+	mirror reflect.Type
+	fields [][]int // of the struct, for each of the mirror
+}
+
+var shapes sync.Map // of shape, by reflect.Type
+
+func shapeOf(t reflect.Type) shape {
+	if known, ok := shapes.Load(t); ok {
+		return known.(shape)
+	}
+	var l shape
+	var fields []reflect.StructField
+	for _, f := range reflect.VisibleFields(t) {
+		if tag := f.Tag.Get("json"); tag != "" {
+			l.fields = append(l.fields, f.Index)
+			fields = append(fields, reflect.StructField{Name: f.Name, Type: written(f.Type), Tag: f.Tag})
+		}
+	}
+	l.mirror = reflect.StructOf(fields)
+	shapes.Store(t, l)
+	return l
+}
+
+// written returns the type as which values of t are written.
+func written(t reflect.Type) reflect.Type {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return reflect.TypeFor[stamp]()
+	case t == reflect.TypeFor[time.Duration]():
+		return reflect.TypeFor[millis]()
+	case t.Kind() == reflect.Slice:
+		return reflect.SliceOf(written(t.Elem()))
+	}
+	return t
+}
+
+// set sets to, of a mirror, to what from of the struct is, or the other way round.
+func set(to, from reflect.Value) {
+	if from.Kind() != reflect.Slice {
+		to.Set(from.Convert(to.Type()))
+		return
+	}
+	to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
+	for i := range from.Len() {
+		to.Index(i).Set(from.Index(i).Convert(to.Type().Elem()))
+	}
+}
+
+// marshal writes the struct v.
+func marshal(v any) ([]byte, error) {
+	from := reflect.ValueOf(v)
+	l := shapeOf(from.Type())
+	to := reflect.New(l.mirror).Elem()
+	for i, index := range l.fields {
+		set(to.Field(i), from.FieldByIndex(index))
+	}
+	return json.Marshal(to.Interface())
+}
+
+// unmarshal reads into the struct that v points to.
+func unmarshal(text []byte, v any) error {
+	to := reflect.ValueOf(v).Elem()
+	l := shapeOf(to.Type())
+	from := reflect.New(l.mirror)
+	if err := json.Unmarshal(text, from.Interface()); err != nil {
+		return err
+	}
+	for i, index := range l.fields {
+		set(to.FieldByIndex(index), from.Elem().Field(i))
+	}
+	return nil
+}
+
+// What the types below have no methods for in their views: a view would be written by itself.
+type (
+	plainEntry       Entry
+	plainReplica     Replica
+	plainStatus      JobStatus
+	plainTriggered   Triggered
+	plainCancelled   Cancelled
+	plainDescription Description
+)
+
+// entryView is an Entry in JSON.
+type entryView struct {
+	plainEntry
+	Took    time.Duration `json:"took_ms"`
+	Failing *failingView  `json:"failing"`
+}
+
+// failingView is a FailingRun in JSON, without what its entry says.
+type failingView struct {
 	Attempt  int    `json:"attempt"`
 	Failures int    `json:"failures"`
 	Since    stamp  `json:"since"`
@@ -66,328 +165,265 @@ type failingJSON struct {
 
 // MarshalJSON implements [json.Marshaler].
 func (e Entry) MarshalJSON() ([]byte, error) {
-	var failing *failingJSON
+	view := entryView{plainEntry: plainEntry(e), Took: e.Took()}
 	if f := e.Failing; f != nil {
-		failing = &failingJSON{f.Attempt, f.Failures, stamp(f.Since), f.Error, stamp(f.Next)}
+		view.Failing = &failingView{f.Attempt, f.Failures, stamp(f.Since), f.Error, stamp(f.Next)}
 	}
-	return json.Marshal(entryJSON{
-		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
-		e.Took().Milliseconds(), e.Replica, e.Remaining.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
-		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...), e.TriggerReason, e.CancelReason, e.Payload, failing,
-	})
+	return marshal(view)
 }
 
-// triggeredJSON is a Triggered in JSON.
-type triggeredJSON struct {
+// UnmarshalJSON implements [json.Unmarshaler].
+func (e *Entry) UnmarshalJSON(text []byte) error {
+	var view entryView
+	err := unmarshal(text, &view)
+	*e = Entry(view.plainEntry)
+	if f := cmp.Or(view.Failing, new(failingView)); view.Failing != nil || e.State == wire.StateRetrying {
+		e.Failing = &FailingRun{
+			Job: e.Job, Token: e.Token, Attempt: f.Attempt, Failures: f.Failures, Since: time.Time(f.Since), Error: f.Error, Next: time.Time(f.Next),
+		}
+	}
+	return err
+}
+
+// triggeredView is a Triggered in JSON.
+type triggeredView struct {
+	plainTriggered
 	Status string `json:"status"`
-	ID     string `json:"id"`
-	Tick   stamp  `json:"tick"`
-	Wait   int64  `json:"wait_ms"`
-	Next   stamp  `json:"next"`
-	Limit  string `json:"limit,omitempty"`
-	Entry  *Entry `json:"entry"`
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (t Triggered) MarshalJSON() ([]byte, error) {
-	return json.Marshal(triggeredJSON{t.Status.String(), t.ID, stamp(t.Tick), t.Wait.Milliseconds(), stamp(t.Next), string(t.Limit), t.Entry})
+	return marshal(triggeredView{plainTriggered(t), t.Status.String()})
 }
 
-// cancelledJSON is a Cancelled in JSON.
-type cancelledJSON struct {
-	Job       string `json:"job"`
-	ID        string `json:"id"`
-	Tick      stamp  `json:"tick"`
-	Status    string `json:"status"`
-	By        string `json:"by"`
-	Replica   string `json:"replica"`
-	Remaining int64  `json:"left_ms"`
-	Entry     *Entry `json:"entry"`
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *Triggered) UnmarshalJSON(text []byte) error {
+	var view triggeredView
+	if err := unmarshal(text, &view); err != nil {
+		return err
+	}
+	*t = Triggered(view.plainTriggered)
+	for t.Status = protocol.Opened; t.Status.String() != view.Status; t.Status++ {
+		if t.Status >= protocol.Limited {
+			return fmt.Errorf("fleet: status of a trigger: %q is not known", view.Status)
+		}
+	}
+	return nil
+}
+
+// cancelledView is a Cancelled in JSON.
+type cancelledView struct {
+	plainCancelled
+	Status string `json:"status"`
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (c Cancelled) MarshalJSON() ([]byte, error) {
-	return json.Marshal(cancelledJSON{c.Job, c.ID, stamp(c.Tick), c.Status.String(), c.By, c.Replica, c.Remaining.Milliseconds(), c.Entry})
+	return marshal(cancelledView{plainCancelled(c), c.Status.String()})
 }
 
-// explanationJSON is an Explanation in JSON.
-type explanationJSON struct {
-	Job     string `json:"job"`
-	ID      string `json:"id"`
-	Tick    stamp  `json:"tick"`
-	Verdict string `json:"verdict"`
-	Text    string `json:"text"`
-	Policy  string `json:"policy"`
-	Remedy  string `json:"remedy"`
-	Entry   *Entry `json:"entry"`
-	Facts   []Fact `json:"facts"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (e Explanation) MarshalJSON() ([]byte, error) {
-	return json.Marshal(explanationJSON{e.Job, e.ID, stamp(e.Tick), e.Verdict, e.Text, e.Policy, e.Remedy, e.Entry, append([]Fact{}, e.Facts...)})
-}
-
-// factView is a Fact in JSON.
-type factView struct {
-	Kind     string   `json:"kind"`
-	At       stamp    `json:"at"`
-	By       string   `json:"by"`
-	Tick     stamp    `json:"tick"`
-	Job      string   `json:"job,omitempty"`
-	From     stamp    `json:"from"`
-	To       stamp    `json:"to"`
-	Reason   string   `json:"reason,omitempty"`
-	Via      string   `json:"via,omitempty"`
-	Lock     string   `json:"lock,omitempty"`
-	Key      string   `json:"key,omitempty"`
-	Why      string   `json:"why,omitempty"`
-	PausedBy string   `json:"paused_by,omitempty"`
-	Replica  string   `json:"replica,omitempty"`
-	Token    int64    `json:"token,omitempty"`
-	Attempt  int      `json:"attempt,omitempty"`
-	Released bool     `json:"released,omitempty"`
-	Groups   []string `json:"groups,omitempty"`
-	Schedule string   `json:"schedule,omitempty"`
-	Before   string   `json:"before,omitempty"`
-	Step     int64    `json:"step_ms,omitempty"`
-	Payload  int      `json:"payload_bytes,omitempty"`
-}
-
-// MarshalJSON implements [json.Marshaler]. What a journal holds is not this, but what Encode
-// writes.
-func (f Fact) MarshalJSON() ([]byte, error) {
-	return json.Marshal(factView{
-		f.Kind, stamp(f.At), f.By, stamp(f.Tick), f.Job, stamp(f.From), stamp(f.To), f.Reason, f.Via, f.Lock, f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
-		f.Released, f.Groups, f.Schedule, f.Before, f.Step.Milliseconds(), f.Payload,
-	})
-}
-
-// auditJSON is an AuditLog in JSON.
-type auditJSON struct {
-	Acts   []Fact `json:"acts"`
-	Next   string `json:"next"`
-	Used   int    `json:"used_bytes"`
-	Budget int    `json:"budget_bytes"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (a AuditLog) MarshalJSON() ([]byte, error) {
-	return json.Marshal(auditJSON{append([]Fact{}, a.Facts...), a.Next, a.Used, a.Budget})
-}
-
-// holderJSON is a Holder in JSON.
-type holderJSON struct {
-	Replica  string `json:"replica"`
-	Token    int64  `json:"token"`
-	Attempt  int    `json:"attempt"`
-	From     stamp  `json:"from"`
-	To       stamp  `json:"to"`
-	Released bool   `json:"released"`
-	Next     string `json:"next"`
-}
-
-// runJSON is a Run in JSON.
-type runJSON struct {
-	Attempt  int    `json:"attempt"`
-	Replica  string `json:"replica"`
-	Token    int64  `json:"token"`
-	Started  stamp  `json:"started"`
-	Ended    stamp  `json:"ended"`
-	End      string `json:"end"`
-	Error    string `json:"error"`
-	Renewals int    `json:"renewals"`
-	Margin   int64  `json:"margin_ms"`
-
-	Margins []int64 `json:"margins_ms"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (r Run) MarshalJSON() ([]byte, error) {
-	margins := []int64{}
-	for _, margin := range r.Margins {
-		margins = append(margins, margin.Milliseconds())
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *Cancelled) UnmarshalJSON(text []byte) error {
+	var view cancelledView
+	if err := unmarshal(text, &view); err != nil {
+		return err
 	}
-	return json.Marshal(runJSON{
-		r.Attempt, r.Replica, r.Token, stamp(r.Started), stamp(r.Ended), r.End, r.Error, r.Renewals, r.Margin.Milliseconds(), margins,
-	})
+	*c = Cancelled(view.plainCancelled)
+	for c.Status = protocol.CancelPending; c.Status.String() != view.Status; c.Status++ {
+		if c.Status.String() == "invalid" {
+			return fmt.Errorf("fleet: status of a cancel: %q is not known", view.Status)
+		}
+	}
+	return nil
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (h Holder) MarshalJSON() ([]byte, error) {
-	return json.Marshal(holderJSON{h.Replica, h.Token, h.Attempt, stamp(h.From), stamp(h.To), h.Released, h.Next})
-}
+func (e Explanation) MarshalJSON() ([]byte, error) { return marshal(e) }
 
-// pauseJSON is a pause in JSON.
-type pauseJSON struct {
-	By    string `json:"by"`
-	Why   string `json:"why"`
-	Since stamp  `json:"since"`
-}
+// UnmarshalJSON implements [json.Unmarshaler].
+func (e *Explanation) UnmarshalJSON(text []byte) error { return unmarshal(text, e) }
+
+// MarshalJSON implements [json.Marshaler]. A journal holds what Encode writes instead.
+func (f Fact) MarshalJSON() ([]byte, error) { return marshal(f) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (f *Fact) UnmarshalJSON(text []byte) error { return unmarshal(text, f) }
 
 // MarshalJSON implements [json.Marshaler].
-func (p Pause) MarshalJSON() ([]byte, error) {
-	return json.Marshal(pauseJSON{p.By, p.Reason, stamp(p.Since)})
-}
+func (a AuditLog) MarshalJSON() ([]byte, error) { return marshal(a) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *AuditLog) UnmarshalJSON(text []byte) error { return unmarshal(text, a) }
+
+// MarshalJSON implements [json.Marshaler].
+func (r Run) MarshalJSON() ([]byte, error) { return marshal(r) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (r *Run) UnmarshalJSON(text []byte) error { return unmarshal(text, r) }
+
+// MarshalJSON implements [json.Marshaler].
+func (h Holder) MarshalJSON() ([]byte, error) { return marshal(h) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (h *Holder) UnmarshalJSON(text []byte) error { return unmarshal(text, h) }
+
+// MarshalJSON implements [json.Marshaler].
+func (p Pause) MarshalJSON() ([]byte, error) { return marshal(p) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *Pause) UnmarshalJSON(text []byte) error { return unmarshal(text, p) }
+
+// MarshalJSON implements [json.Marshaler].
+func (s Status) MarshalJSON() ([]byte, error) { return marshal(s) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *Status) UnmarshalJSON(text []byte) error { return unmarshal(text, s) }
 
 // replicaView is a Replica in JSON.
 type replicaView struct {
-	ID            string   `json:"id"`
-	Groups        []string `json:"groups"`
-	Started       stamp    `json:"started"`
-	Version       string   `json:"version"`
-	ClockOffset   int64    `json:"clock_offset_ms"`
-	TTL           int64    `json:"term_ms"`
-	Running       int      `json:"running"`
-	MaxRuns       int      `json:"max_runs"`
-	Used          int      `json:"used"`
-	Waiting       int      `json:"waiting"`
-	Stopping      bool     `json:"stopping"`
-	Processes     int      `json:"processes"`
-	LastHeartbeat stamp    `json:"last_heartbeat"`
-	Gone          bool     `json:"gone"`
-	JobCount      int      `json:"job_count"`
+	plainReplica
+	Processes int `json:"processes"`
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (r Replica) MarshalJSON() ([]byte, error) {
-	return json.Marshal(replicaView{
-		r.ID, append([]string{}, r.Groups...), stamp(r.Started), r.Version, r.ClockOffset.Milliseconds(), r.TTL.Milliseconds(),
-		r.Running, r.MaxRuns, r.Used, r.Waiting, r.Stopping, r.Processes(), stamp(r.LastHeartbeat), r.Gone, r.JobCount,
-	})
+	return marshal(replicaView{plainReplica(r), r.Processes()})
 }
 
-// jobStatusJSON is a JobStatus in JSON.
-type jobStatusJSON struct {
-	Job         string              `json:"job"`
-	Configured  bool                `json:"configured"`
-	Known       bool                `json:"known"`
-	Schedule    string              `json:"schedule"`
-	Timezone    string              `json:"timezone"`
-	Leader      bool                `json:"leader"`
-	Next        stamp               `json:"next"`
-	Overdue     stamp               `json:"overdue"`
-	Ahead       int64               `json:"watermark_ahead_ms"`
-	Last        *Entry              `json:"last"`
-	LastRun     *Entry              `json:"last_run"`
-	LastSuccess *Entry              `json:"last_success"`
-	Newest      []lease.Outcome     `json:"newest_outcomes"`
-	Open        []Entry             `json:"open"`
-	Paused      *Pause              `json:"paused"`
-	PausedHere  bool                `json:"paused_by_configuration"`
-	Replicas    []string            `json:"replicas"`
-	Unserved    bool                `json:"unserved"`
-	Disagreeing map[string][]string `json:"revisions"`
-}
-
-func (s JobStatus) view() jobStatusJSON {
-	view := jobStatusJSON{
-		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: cmp.Or(s.Schedule, s.Spec.Schedule), Timezone: cmp.Or(s.Timezone, s.Spec.Timezone),
-		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Newest: append([]lease.Outcome{}, s.Newest...), Leader: s.Spec.Leader,
-		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Ahead: s.Ahead.Milliseconds(), Last: s.Last, Open: append([]Entry{}, s.Open...),
-		Paused: s.Paused, PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
+// UnmarshalJSON implements [json.Unmarshaler]. The jobs of the replica are not known then.
+func (r *Replica) UnmarshalJSON(text []byte) error {
+	var view replicaView
+	err := unmarshal(text, &view)
+	*r = Replica(view.plainReplica)
+	const most = 1000 // an id is shared by a few processes; the text may hold anything
+	for i := range min(view.Processes-1, most) {
+		if r.Others == nil {
+			r.Others = map[string]int64{}
+		}
+		r.Others[fmt.Sprint(i)] = 0
 	}
-	return view
+	return err
+}
+
+// specView has what a JobStatus shows of its Spec in JSON.
+type specView struct {
+	Leader     bool `json:"leader"`
+	PausedHere bool `json:"paused_by_configuration"`
+}
+
+// statusView is a JobStatus in JSON.
+type statusView struct {
+	plainStatus
+	specView
+}
+
+// view returns s with the schedule of its Spec, and what else JSON has of that.
+func (s JobStatus) view() (JobStatus, specView) {
+	s.Schedule, s.Timezone = cmp.Or(s.Schedule, s.Spec.Schedule), cmp.Or(s.Timezone, s.Spec.Timezone)
+	return s, specView{s.Spec.Leader, s.Spec.Paused}
+}
+
+// read sets what JSON has of the Spec.
+func (s *JobStatus) read(v specView) {
+	s.Spec.Name, s.Spec.Leader, s.Spec.Paused = s.Name, v.Leader, v.PausedHere
+	if s.Given {
+		s.Spec.Schedule, s.Spec.Timezone = s.Schedule, s.Timezone
+	}
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (s JobStatus) MarshalJSON() ([]byte, error) { return json.Marshal(s.view()) }
-
-// revisionJSON is a Definition in JSON.
-type revisionJSON struct {
-	Revision string   `json:"revision"`
-	Replicas []string `json:"replicas"`
-	Here     bool     `json:"of_this_configuration"`
-
-	Fields map[string]string `json:"fields"` // null where they are not known
+func (s JobStatus) MarshalJSON() ([]byte, error) {
+	shown, spec := s.view()
+	return marshal(statusView{plainStatus(shown), spec})
 }
 
-// descriptionJSON is a Description in JSON.
-type descriptionJSON struct {
-	Namespace string `json:"namespace"`
-	Now       stamp  `json:"now"`
-	jobStatusJSON
-	Policies    *policiesJSON         `json:"policies"`
-	Definitions []revisionJSON        `json:"definitions"`
-	Differences []string              `json:"differences"`
-	Coming      []stamp               `json:"coming"`
-	Outcomes    []Entry               `json:"outcomes"`
-	Counts      map[lease.Outcome]int `json:"counts"`
-	Since       stamp                 `json:"counted_since"`
-	Runs        int                   `json:"runs"`
-	Median      int64                 `json:"median_ms"`
-	Longest     int64                 `json:"longest_ms"`
-	HistoryUsed int                   `json:"history_used_bytes"`
-	HistoryMax  int                   `json:"history_limit_bytes"`
-	Facts       []Fact                `json:"facts"`
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *JobStatus) UnmarshalJSON(text []byte) error {
+	var view statusView
+	err := unmarshal(text, &view)
+	*s = JobStatus(view.plainStatus)
+	s.read(view.specView)
+	return err
+}
+
+// descriptionView is a Description in JSON.
+type descriptionView struct {
+	plainDescription
+	specView
+	Policies    *policies `json:"policies"` // of a job that was given
+	Differences []string  `json:"differences"`
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (d Description) MarshalJSON() ([]byte, error) {
-	definitions := []revisionJSON{}
-	for _, v := range d.Definitions {
-		definitions = append(definitions, revisionJSON{v.Revision, v.Replicas, v.Given, v.Fields})
+	view := descriptionView{plainDescription: plainDescription(d), Differences: d.Differences()}
+	view.JobStatus, view.specView = d.view()
+	if d.Given {
+		view.Policies = policiesOf(d.Spec)
 	}
-	coming := []stamp{}
-	for _, t := range d.Coming {
-		coming = append(coming, stamp(t))
-	}
-	return json.Marshal(descriptionJSON{
-		d.Namespace, stamp(d.Now), d.view(), policies(d.JobStatus), definitions, append([]string{}, d.Differences()...), coming, append([]Entry{}, d.Outcomes...), d.Counts, stamp(d.Since),
-		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(), d.HistoryBytes, d.HistoryLimit, append([]Fact{}, d.Facts...),
-	})
+	return marshal(view)
 }
 
-// policiesJSON are the policies of a given job.
-type policiesJSON struct {
-	Timeout       int64    `json:"timeout_ms"`
-	MaxAttempts   int      `json:"max_attempts"`
-	Backoff       int64    `json:"backoff_ms"`
-	MaxBackoff    int64    `json:"max_backoff_ms"`
-	Delivery      string   `json:"delivery"`
-	MaxTakeovers  int      `json:"max_takeovers"`
-	Overlap       string   `json:"overlap"`
-	MisfireGrace  int64    `json:"misfire_grace_ms"`
-	Misfire       string   `json:"misfire"`
-	CatchUpWindow int64    `json:"catch_up_window_ms"`
-	MaxCatchUp    int      `json:"max_catch_up"`
-	Jitter        int64    `json:"jitter_ms"`
-	Groups        []string `json:"groups"`
-	Weight        int      `json:"weight"`
-	Rate          string   `json:"rate"`
-	Burst         int      `json:"burst"`
-	History       int      `json:"history"`
-	HistoryBytes  int      `json:"history_bytes"`
-}
-
-// policies are those of a job that was given; nil of another.
-func policies(s JobStatus) *policiesJSON {
-	if !s.Given {
+// UnmarshalJSON implements [json.Unmarshaler].
+func (d *Description) UnmarshalJSON(text []byte) error {
+	var view descriptionView
+	if err := unmarshal(text, &view); err != nil {
+		return err
+	}
+	*d = Description(view.plainDescription)
+	d.read(view.specView)
+	if view.Policies == nil {
 		return nil
 	}
-	spec := s.Spec
-	p := &policiesJSON{
-		spec.Timeout.Milliseconds(), spec.Retry.MaxAttempts, spec.Retry.Backoff.Milliseconds(), spec.Retry.MaxBackoff.Milliseconds(),
-		string(spec.Delivery), spec.MaxTakeovers, string(spec.Overlap), spec.MisfireGrace.Milliseconds(), string(spec.Misfire),
-		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), spec.Weight, "", spec.Burst, spec.History, spec.HistoryBytes,
+	return view.Policies.read(&d.Spec)
+}
+
+// policies are those of a Spec in JSON.
+type policies struct {
+	Timeout       time.Duration `json:"timeout_ms"`
+	MaxAttempts   int           `json:"max_attempts"`
+	Backoff       time.Duration `json:"backoff_ms"`
+	MaxBackoff    time.Duration `json:"max_backoff_ms"`
+	Delivery      jobs.Delivery `json:"delivery"`
+	MaxTakeovers  int           `json:"max_takeovers"`
+	Overlap       jobs.Overlap  `json:"overlap"`
+	MisfireGrace  time.Duration `json:"misfire_grace_ms"`
+	Misfire       jobs.Misfire  `json:"misfire"`
+	CatchUpWindow time.Duration `json:"catch_up_window_ms"`
+	MaxCatchUp    int           `json:"max_catch_up"`
+	Jitter        time.Duration `json:"jitter_ms"`
+	Groups        []string      `json:"groups"`
+	Weight        int           `json:"weight"`
+	Rate          string        `json:"rate"`
+	Burst         int           `json:"burst"`
+	History       int           `json:"history"`
+	HistoryBytes  int           `json:"history_bytes"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (p policies) MarshalJSON() ([]byte, error) { return marshal(p) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *policies) UnmarshalJSON(text []byte) error { return unmarshal(text, p) }
+
+func policiesOf(s jobs.Spec) *policies {
+	p := &policies{
+		s.Timeout, s.Retry.MaxAttempts, s.Retry.Backoff, s.Retry.MaxBackoff, s.Delivery, s.MaxTakeovers, s.Overlap, s.MisfireGrace, s.Misfire,
+		s.CatchUpWindow, s.MaxCatchUp, s.Jitter, s.Groups, s.Weight, "", s.Burst, s.History, s.HistoryBytes,
 	}
-	if !spec.Rate.IsZero() {
-		p.Rate = spec.Rate.String()
+	if !s.Rate.IsZero() {
+		p.Rate = s.Rate.String()
 	}
 	return p
 }
 
-// statusJSON is a Status in JSON.
-type statusJSON struct {
-	Namespace string      `json:"namespace"`
-	Now       stamp       `json:"now"`
-	Since     stamp       `json:"since"`
-	Replicas  []Replica   `json:"replicas"`
-	Silent    []Replica   `json:"silent"`
-	Jobs      []JobStatus `json:"jobs"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (s Status) MarshalJSON() ([]byte, error) {
-	return json.Marshal(statusJSON{s.Namespace, stamp(s.Now), stamp(s.Since), append([]Replica{}, s.Replicas...), append([]Replica{}, s.Silent...), append([]JobStatus{}, s.Jobs...)})
+func (p *policies) read(s *jobs.Spec) (err error) {
+	s.Timeout, s.Retry = p.Timeout, jobs.Retry{MaxAttempts: p.MaxAttempts, Backoff: p.Backoff, MaxBackoff: p.MaxBackoff}
+	s.Delivery, s.MaxTakeovers, s.Overlap, s.MisfireGrace, s.Misfire = p.Delivery, p.MaxTakeovers, p.Overlap, p.MisfireGrace, p.Misfire
+	s.CatchUpWindow, s.MaxCatchUp, s.Jitter, s.Groups, s.Weight = p.CatchUpWindow, p.MaxCatchUp, p.Jitter, p.Groups, p.Weight
+	s.Burst, s.History, s.HistoryBytes = p.Burst, p.History, p.HistoryBytes
+	if p.Rate != "" {
+		s.Rate, err = jobs.ParseRate(p.Rate)
+	}
+	return err
 }

@@ -8,26 +8,26 @@ import (
 
 // Replica holds the last heartbeat of a replica, which it sends every few seconds.
 type Replica struct {
-	ID          string
-	Groups      []string         // that it serves, besides the jobs that name none
-	Started     time.Time        // by fleet time, in milliseconds
-	Version     string           // of its program
+	ID          string           `json:"id"`
+	Groups      []string         `json:"groups"`  // that it serves, besides the jobs that name none
+	Started     time.Time        `json:"started"` // by fleet time, in milliseconds
+	Version     string           `json:"version"` // of its program
 	Module      string           // of its program, such as github.com/acme/billing; empty when it does not say
-	ClockOffset time.Duration    // of fleet time from its machine's clock: above 0 where that one is slow
-	TTL         time.Duration    // of its leases
-	Running     int              // how many runs it has under way
-	MaxRuns     int              // the weight of jobs that it runs at a time; 0: no limit, or a version that does not say
-	Used        int              // the weight of the jobs that it runs
-	Waiting     int              // how many jobs have a tick that is due and that it has no room for
-	Stopping    bool             // it starts nothing more
+	ClockOffset time.Duration    `json:"clock_offset_ms"` // of fleet time from its machine's clock: above 0 where that one is slow
+	TTL         time.Duration    `json:"term_ms"`         // of its leases
+	Running     int              `json:"running"`         // how many runs it has under way
+	MaxRuns     int              `json:"max_runs"`        // the weight of jobs that it runs at a time; 0: no limit, or a version that does not say
+	Used        int              `json:"used"`            // the weight of the jobs that it runs
+	Waiting     int              `json:"waiting"`         // how many jobs have a tick that is due and that it has no room for
+	Stopping    bool             `json:"stopping"`        // it starts nothing more
 	Instance    string           // distinguishes its process from others with the same id; empty from a version without it
 	Others      map[string]int64 // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
 
 	// LastHeartbeat is when its last heartbeat reached the store, by the store's clock; zero when
 	// that is not known. Gone says that it has stopped or died since. Neither is announced: the
 	// store knows them.
-	LastHeartbeat time.Time
-	Gone          bool
+	LastHeartbeat time.Time `json:"last_heartbeat"`
+	Gone          bool      `json:"gone"`
 
 	// Jobs are those that it serves, each with its revision, so that replicas with different
 	// configurations are found. A revision is 12 hexadecimal digits of a hash of the job's
@@ -35,7 +35,7 @@ type Replica struct {
 	// store does not have the list. The replica may serve any job then. Replicas with the same jobs
 	// share the map: it must not be changed.
 	Jobs     map[string]string
-	JobCount int
+	JobCount int    `json:"job_count"`
 	Set      string // identifies them, where they are not listed in the heartbeat itself
 
 	// Failing are runs of it whose last attempt failed, at most 64: leader tasks, then those that

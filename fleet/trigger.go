@@ -46,19 +46,19 @@ type Triggered struct {
 	// own. With repeated it has that of an earlier one with its key. With waiting it has that of
 	// one that waits to run. With limited it was refused.
 	Status protocol.TriggerStatus
-	Tick   time.Time // of the run that serves the trigger; zero when it was refused
-	ID     string    // the tick's identity, as jobs.Run.TickID; empty when it was refused
+	Tick   time.Time `json:"tick"` // of the run that serves the trigger; zero when it was refused
+	ID     string    `json:"id"`   // the tick's identity, as jobs.Run.TickID; empty when it was refused
 
 	// Wait and Next say when the next trigger may be accepted, of one that was refused as limited.
-	Wait time.Duration
-	Next time.Time // by fleet time
+	Wait time.Duration `json:"wait_ms"`
+	Next time.Time     `json:"next"` // by fleet time
 
 	// Limit names the limit that was reached, of a trigger that was refused: rate, waiting, keys or
 	// payloads. Policy has the rate and the burst of the job that are in force.
-	Limit  protocol.TriggerLimit
+	Limit  protocol.TriggerLimit `json:"limit,omitempty"`
 	Policy protocol.Policy
 
-	Entry *Entry // the tick's entry once Await has returned; Trigger leaves it nil
+	Entry *Entry `json:"entry"` // the tick's entry once Await has returned; Trigger leaves it nil
 }
 
 // Accepted reports whether a run serves the trigger.

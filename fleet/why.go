@@ -13,9 +13,9 @@ import (
 
 // Explanation says what became of a tick, and why.
 type Explanation struct {
-	Job  string
-	Tick time.Time // in the job's time zone; zero when the job has none
-	ID   string    // as jobs.Run.TickID
+	Job  string    `json:"job"`
+	Tick time.Time `json:"tick"` // in the job's time zone; zero when the job has none
+	ID   string    `json:"id"`   // as jobs.Run.TickID
 	// Verdict is the word for the fate of the tick: an outcome, a state as in [Entry], or one of
 	// these:
 	//
@@ -24,17 +24,18 @@ type Explanation struct {
 	//	undecided     its time has come, and nobody has decided about it
 	//	not_kept      it was decided, and how is not known any more
 	//	no_tick       the job has none at all
-	Verdict string
+	Verdict string `json:"verdict"`
 	// Text has one or more sentences about the tick, in which times of its day stand without their
 	// date. The lines of a failed run's error after the first follow, indented. They may hold any
 	// character.
-	Text string
+	Text string `json:"text"`
 	// Policy is the one that decided about a tick which did not run, as a configuration writes it.
 	// Remedy is the change that would have made it run. Both are "" where that is not known, or it
 	// ran.
-	Policy, Remedy string
-	Entry          *Entry // what the store has of the tick; nil when it has nothing
-	Facts          []Fact // what journals hold about the tick, or about its time, newest first
+	Policy string `json:"policy"`
+	Remedy string `json:"remedy"`
+	Entry  *Entry `json:"entry"` // what the store has of the tick; nil when it has nothing
+	Facts  []Fact `json:"facts"` // what journals hold about the tick, or about its time, newest first
 }
 
 // question is all that an [Explanation] depends on.
