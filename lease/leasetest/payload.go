@@ -22,15 +22,15 @@ func everyAttemptHasThePayload(f *fixture) {
 	c := f.of(n, "a", onlyOpen, ttl(f.ttl))
 	g := grantOf(c, f.ask(protocol.Granted, c))
 	f.payloadOf(g, text)
-	f.equal("the same claim", f.ask(protocol.Granted, c).Payload, text)
+	f.equal("the same claim", f.ask(protocol.Granted, c).Payload, text) // on a slow machine it is the second attempt
 	f.until(f.now().Add(f.ttl))
 
-	g = f.grant(n, "b", onlyOpen) // a takeover
-	f.payloadOf(g, text)
-	f.ok("Renew", f.renew(g))
-	f.ok("Release", f.release(g))
+	taken := f.grant(n, "b", onlyOpen) // a takeover
+	f.payloadOf(taken, text)
+	f.ok("Renew", f.renew(taken))
+	f.ok("Release", f.release(taken))
 	g = f.granted(n)
-	f.equal("attempt", g.Attempt, 3)
+	f.equal("attempt", g.Attempt, taken.Attempt+1)
 	f.payloadOf(g, text)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.payloadOf(f.grant(100, "a"), "") // a tick of the schedule
