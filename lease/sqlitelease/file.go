@@ -42,8 +42,11 @@ type file struct {
 	hasty    bool          // the disk need not confirm changes, in tests
 	closed   bool
 	lanes    sync.WaitGroup
-	watchers map[chan struct{}]bool
-	queued   time.Time // when a claim of a lock was queued last
+	watchers map[*watcher]bool
+	watch    func() error // ends the watch over the directory; nil where there is none
+	unsure   bool         // the times of files say nothing here
+	noWatch  bool         // nor does the kernel say when they change
+	queued   time.Time    // when a claim of a lock was queued last
 }
 
 // opening keeps a new file from being closed while another store in this process has locks on it:
@@ -77,6 +80,7 @@ func (f *file) close(lanes ...*lane) error {
 	for _, l := range lanes {
 		l.session.close()
 	}
+	f.unwatch()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.db == nil {

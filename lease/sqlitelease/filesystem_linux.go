@@ -1,10 +1,12 @@
 package sqlitelease
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // networks are the file systems, by their magic numbers, whose files processes of several machines
@@ -44,6 +46,34 @@ func freeSpace(dir string) (bytes uint64, known bool) {
 		return 0, false
 	}
 	return s.Bavail * uint64(s.Bsize), true //nolint:gosec // a size is not negative
+}
+
+// watchDirectory calls changed when somebody writes to a file in the directory, at most once in a
+// pause, until stop is called.
+func watchDirectory(dir string, pause time.Duration, changed func()) (stop func() error, err error) {
+	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
+	if err != nil {
+		return nil, os.NewSyscallError("inotify_init1", err)
+	}
+	events := os.NewFile(uintptr(fd), "inotify")
+	if _, err := syscall.InotifyAddWatch(fd, dir, syscall.IN_MODIFY|syscall.IN_CREATE|syscall.IN_DELETE|syscall.IN_MOVE); err != nil {
+		return nil, errors.Join(os.NewSyscallError("inotify_add_watch", err), events.Close())
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for buffer := make([]byte, 1<<14); ; time.Sleep(pause) {
+			if _, err := events.Read(buffer); err != nil {
+				return
+			}
+			changed()
+		}
+	}()
+	return func() error {
+		err := events.Close()
+		<-ended
+		return err
+	}, nil
 }
 
 // lockHolder returns " (process N)" for the process that has the lock to write, as far as the

@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -11,10 +15,13 @@ import (
 )
 
 const (
-	// lookEvery is how often a subscriber looks for what other processes have published, and soonest
-	// how often it does while a claim waits that has just been queued.
+	// lookEvery is how often a subscriber looks whether other processes have committed something, and
+	// soonest how often it does while a claim waits that has just been queued.
 	lookEvery = 20 * time.Millisecond
 	soonest   = 2 * time.Millisecond
+	// settledAfter is how long after its last change the log cannot have changed without a later time:
+	// more than file systems round times to, and than a commit takes.
+	settledAfter = 100 * time.Millisecond
 	// mostNotices is how many are kept, at least, for subscribers that have not looked yet.
 	mostNotices = 1024
 )
@@ -50,12 +57,65 @@ func (v *values) notice(t *tx, change any, message []byte) error {
 func (f *file) publish() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for look := range f.watchers {
-		select {
-		case look <- struct{}{}:
-		default: // it will look
-		}
+	for w := range f.watchers {
+		nudge(w.look)
 	}
+}
+
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is going to look
+	}
+}
+
+// watcher is a subscriber.
+type watcher struct {
+	look  chan struct{} // of size 1: something was published by this process
+	stirs chan struct{} // of size 1: some process has written to a file beside the database
+}
+
+// add adds a subscriber. The first begins a watch over the directory.
+func (f *file) add(w *watcher) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.watchers[w] = true
+	dir := filepath.Dir(f.path)
+	f.unsure = f.unsure || runtime.GOOS == "windows" || mayBeShared(dir) != ""
+	if f.watch != nil || f.noWatch || f.unsure || f.closed {
+		return
+	}
+	stop, err := watchDirectory(dir, lookEvery, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for w := range f.watchers {
+			nudge(w.stirs)
+		}
+	})
+	f.watch, f.noWatch = stop, err != nil
+}
+
+func (f *file) remove(w *watcher) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.watchers, w)
+}
+
+// unwatch ends the watch over the directory for good.
+func (f *file) unwatch() {
+	f.mu.Lock()
+	stop := f.watch
+	f.watch, f.noWatch = nil, true
+	f.mu.Unlock()
+	if stop != nil {
+		_ = stop()
+	}
+}
+
+func (f *file) watched() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.watch != nil
 }
 
 // waiting notes that a claim of a lock waits. Subscribers look more often meanwhile: they see what
@@ -74,6 +134,72 @@ func (f *file) pause() time.Duration {
 	return min(max(time.Since(f.queued)/10, soonest), lookEvery)
 }
 
+// lookAnyway is how often a subscriber looks though the log seems not to have changed.
+var lookAnyway = time.Second
+
+// logState is what the file system shows of the write-ahead log, to which every commit writes.
+type logState struct {
+	info fs.FileInfo // nil where that does not show commits
+	at   time.Time
+}
+
+func (f *file) log() logState {
+	s := logState{at: time.Now()}
+	f.mu.Lock()
+	unsure := f.unsure
+	f.mu.Unlock()
+	if !unsure {
+		s.info, _ = os.Stat(f.path + "-wal")
+	}
+	return s
+}
+
+// settled reports whether a later commit shows. One at about the time of the state may not.
+func (s logState) settled() bool {
+	return s.info != nil && s.at.Sub(s.info.ModTime()).Abs() > settledAfter
+}
+
+// sameAs reports whether nothing was committed from one state to a later one.
+func (s logState) sameAs(later logState) bool {
+	return s.settled() && later.info != nil && os.SameFile(s.info, later.info) && s.info.Size() == later.info.Size() &&
+		s.info.ModTime().Equal(later.info.ModTime())
+}
+
+// await returns when a subscriber that looked in that state has to look again: when it is woken, or
+// something may have been committed.
+func (f *file) await(ctx context.Context, looked logState, w *watcher) error {
+	for {
+		pause, stirs, timedOut := f.pause(), w.stirs, false
+		sleeps := pause == lookEvery && looked.settled() && f.watched()
+		if sleeps {
+			pause = lookAnyway
+		} else {
+			stirs = nil
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-w.look:
+			timer.Stop()
+			return nil
+		case <-stirs:
+			timer.Stop()
+		case <-timer.C:
+			timedOut = true
+		}
+		now := f.log()
+		same := looked.sameAs(now)
+		if sleeps && timedOut && !same { // the kernel has not said so
+			f.unwatch()
+		}
+		if !same || now.at.Sub(looked.at) >= lookAnyway {
+			return nil
+		}
+	}
+}
+
 // Subscribe implements [driver.Store].
 func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
 	return v.follow(ctx, "change", func() { notify(driver.Notification{}) }, func(text []byte) error {
@@ -89,17 +215,12 @@ func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)
 // follow calls receive with each notice of a kind, and missed when it may have missed some, first
 // when it looks for them.
 func (v *values) follow(ctx context.Context, kind string, missed func(), receive func([]byte) error) error {
-	look := make(chan struct{}, 1)
-	v.file.mu.Lock()
-	v.file.watchers[look] = true
-	v.file.mu.Unlock()
-	defer func() {
-		v.file.mu.Lock()
-		delete(v.file.watchers, look)
-		v.file.mu.Unlock()
-	}()
+	w := &watcher{look: make(chan struct{}, 1), stirs: make(chan struct{}, 1)}
+	v.file.add(w)
+	defer v.file.remove(w)
 	last := int64(-1) // the newest that was seen; -1 before the first look
 	for {
+		looked := v.file.log()
 		list, oldest, newest, err := v.noticesAfter(ctx, kind, last)
 		if err != nil {
 			return err
@@ -113,11 +234,8 @@ func (v *values) follow(ctx context.Context, kind string, missed func(), receive
 			}
 		}
 		last = newest
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(v.file.pause()):
-		case <-look:
+		if err := v.file.await(ctx, looked, w); err != nil {
+			return err
 		}
 	}
 }

@@ -71,7 +71,7 @@ func New(path, namespace string, opts ...Option) (*Store, error) {
 	}
 	path, err := filepath.Abs(path)
 	f := &file{
-		path: path, timeout: o.timeout, create: !o.mustExist, free: freeSpace, watchers: map[chan struct{}]bool{},
+		path: path, timeout: o.timeout, create: !o.mustExist, free: freeSpace, watchers: map[*watcher]bool{},
 	}
 	v := &values{namespace, f, &lane{file: f, begin: beginRead}, &lane{file: f, begin: beginWrite}}
 	s, sessionErr := engine.NewSession(v, namespace, engine.Options{
