@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 )
 
-// Capacity admits runs by their weight, so that those under way never weigh more than Max in all.
+// Capacity admits runs by their weight: those under way never weigh more than Max in all.
 //
-// Who finds no room waits. Room that is freed goes to the waiter whose tick came due first, and is
-// reserved for it until that one accepts it or withdraws. A waiter that needs more room than there
-// is keeps lighter ones behind it waiting. Otherwise they would take the room that it waits for,
+// A waiter queues if there is no room for it. When room is freed, the waiter whose tick came due
+// first gets an offer, and the room is reserved until it accepts or withdraws. A waiter that needs
+// more room than there is blocks lighter ones behind it, because they would otherwise take the room
 // again and again.
 type Capacity struct {
 	Max   int           // the weight that runs at a time; 0: no limit
@@ -24,8 +24,8 @@ type Capacity struct {
 	waiting waiters
 }
 
-// Waiter is who asks for room, again and again, for one tick after the other. Its fields are
-// guarded by the mutex of the Capacity.
+// Waiter asks for room, for one tick after another. Its fields are guarded by the mutex of the
+// Capacity.
 type Waiter struct {
 	Wake   func() // makes the waiter accept its offer, or withdraw, soon; it is called without a lock
 	Verify func() // makes it see whether its tick is still to be run; the same
@@ -38,11 +38,11 @@ type Waiter struct {
 	Offered atomic.Bool // offer is not 0
 }
 
-// NewCapacity returns a Capacity for runs of that weight in all; 0 means no limit.
+// NewCapacity returns a Capacity with that limit on the weight of all runs. 0 means no limit.
 func NewCapacity(limit int) *Capacity { return &Capacity{Max: limit, Freed: make(chan struct{}, 1)} }
 
-// Acquire takes room for a tick that came due then, and reports whether there was any. Else w waits
-// for it, unless it can never have it. Without a limit there is no w.
+// Acquire takes room for a tick that came due at due, and reports whether there was any. If not, w
+// waits, unless weight exceeds the limit. Without a limit w may be nil.
 func (k *Capacity) Acquire(w *Waiter, due int64, weight int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -68,14 +68,14 @@ func (k *Capacity) Acquire(w *Waiter, due int64, weight int) bool {
 	return false
 }
 
-// Take takes room whether or not there is any.
+// Take takes room even if there is none.
 func (k *Capacity) Take(weight int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.used += weight
 }
 
-// Release gives room back.
+// Release returns room.
 func (k *Capacity) Release(weight int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,7 +83,7 @@ func (k *Capacity) Release(weight int) {
 	k.notifyLocked()
 }
 
-// Withdraw removes w from the queue, and gives back the room that is reserved for it.
+// Withdraw removes w from the queue and returns the room that is reserved for it.
 func (k *Capacity) Withdraw(w *Waiter) {
 	if k.Max == 0 {
 		return
@@ -97,8 +97,8 @@ func (k *Capacity) Withdraw(w *Waiter) {
 	}
 }
 
-// Offer reserves room for the first waiter and returns it; nil when nobody waits or there is no
-// room.
+// Offer reserves room for the first waiter and returns it, or nil if nobody waits or there is too
+// little room.
 func (k *Capacity) Offer() *Waiter {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -113,14 +113,14 @@ func (k *Capacity) Offer() *Waiter {
 	return w
 }
 
-// First returns the waiters at the head of the queue, n at most.
+// First returns at most n waiters from the head of the queue.
 func (k *Capacity) First(n int) []*Waiter {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return append([]*Waiter(nil), k.waiting[:min(n, len(k.waiting))]...) // the top of a heap: near enough
 }
 
-// Load returns the room in use, and the number of waiters.
+// Load returns the weight in use and the number of waiters.
 func (k *Capacity) Load() (used, waiting int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -151,7 +151,7 @@ func (k *Capacity) notifyLocked() {
 	}
 }
 
-// after reports whether v is before w in the queue.
+// after reports whether w is behind v in the queue.
 func (w *Waiter) after(v *Waiter) bool {
 	if w.due != v.due {
 		return w.due > v.due

@@ -10,16 +10,16 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Inflight limits how many contenders ask the store at one time, so that a store which is slow or
-// saturated makes the fleet later, not busier. A tick that comes due meanwhile waits in a queue,
-// where it costs nothing, and is planned again at the head of it. Renewals do not wait with it, and
-// settlements not for long: see [Queue].
+// Inflight limits how many workers ask the store at the same time, so that a slow or saturated
+// store makes the fleet later and not busier. Ticks that come due meanwhile wait in the [Queue],
+// and are planned again when they leave it. Renewals do not wait there, and settlements only for a
+// short time.
 //
-// The limit is found by additive increase and multiplicative decrease, with slow start. See Chiu
-// and Jain, Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in Computer
-// Networks, 1989; and Jacobson, Congestion Avoidance and Control, 1988. Congestion is an answer
-// that took longer than the target, beyond what the best of late took. So a store that is merely
-// far away is none. The later the answer, the more is cut.
+// The limit follows additive increase and multiplicative decrease, with slow start. See Chiu and
+// Jain, Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in Computer
+// Networks, 1989; and Jacobson, Congestion Avoidance and Control, 1988. An answer means congestion
+// if it took longer than the target plus twice the best round trip of late. So a store that is only
+// far away does not count as congested. The longer the answer took, the more the limit is cut.
 type Inflight struct {
 	target time.Duration
 
@@ -38,22 +38,25 @@ const (
 	leastInflight = 4
 	firstInflight = 512
 	mostInflight  = 8192
-	// leastCut and mostCut bound the part of the limit that remains at congestion.
+	// leastCut and mostCut are the smallest and the greatest part of the limit that remains after
+	// congestion.
 	leastCut, mostCut = 0.1, 0.7
-	// mostDelay bounds the target: renewals wait behind the claims that the store has to answer.
+	// mostDelay bounds the target, because renewals wait behind the claims that the store has to
+	// answer.
 	mostDelay = 100 * time.Millisecond
-	// heldFor is from when on it counts that a contender had to wait.
+	// heldFor is how long a worker may wait before it counts as delayed.
 	heldFor = plan.Promptly * time.Millisecond
-	// bestFor is for how long a best round trip counts.
+	// bestFor is how long a best round trip counts.
 	bestFor = 30 * time.Second
 )
 
-// NewInflight returns an Inflight for a replica whose leases have that TTL.
+// NewInflight returns an Inflight for a replica with leases of that TTL.
 func NewInflight(ttl time.Duration) *Inflight {
 	return &Inflight{target: min(ttl/10, mostDelay), limit: firstInflight, threshold: mostInflight}
 }
 
-// enter reports whether one more may ask the store, and counts it if so. Then leave has to follow.
+// enter counts one more call under way, and returns false if there may be no more. After true,
+// leave must follow.
 func (f *Inflight) enter() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +73,7 @@ func (f *Inflight) leave() {
 	f.used--
 }
 
-// Answered takes in how a call went that was made then.
+// Answered adjusts the limit to the result of a call that was made at asked.
 func (f *Inflight) Answered(asked time.Time, err error) {
 	now := time.Now()
 	took := now.Sub(asked)
@@ -100,22 +103,21 @@ func (f *Inflight) Answered(asked time.Time, err error) {
 	}
 }
 
-// delayed takes in that a contender has waited for longer than it should.
+// delayed records that a worker waited for longer than heldFor.
 func (f *Inflight) delayed(waited time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lastHeld, f.waited = time.Now(), waited
 }
 
-// Delays returns when a contender was let in last that had waited for long, and for how long it
-// had.
+// Delays returns when the last delayed worker was admitted, and how long it had waited.
 func (f *Inflight) Delays() (at time.Time, waited time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lastHeld, f.waited
 }
 
-// Current returns how many may ask the store now.
+// Current returns the present limit.
 func (f *Inflight) Current() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,16 +6,18 @@ import (
 	"time"
 )
 
-// Queue lets contenders that are due ask the store, as many at a time as an [Inflight] allows. The
-// others wait in a queue, where they cost nothing. Each that is admitted has a goroutine, which
-// goes on with the next one when it is done. The record of a run's end waits until the first
-// claimers were admitted, for a thirtieth of the TTL at most. So ticks that come due together start
-// before the first of them are settled. A replica that dies meanwhile leaves runs that are over and
-// not recorded, as one does whose store is slow. Another replica runs those again, or settles them
-// as lost.
+// Queue runs workers that are due, as many at a time as the [Inflight] allows. The others wait in
+// the queue, where they cost nothing. A goroutine that has finished one worker goes on with the
+// next.
 //
-// One goroutine starts the next when it begins, if there is work for it. So there are as many as
-// wait for the store, and few where the store is in this process and answers at once.
+// Recording the end of a run waits until the first claims of that moment were admitted, or for a
+// thirtieth of the TTL. So ticks that come due together all start before the first of them is
+// settled. If the replica dies meanwhile, a run that has ended is not recorded, as with a slow
+// store: another replica runs it again, or settles it as lost.
+//
+// A goroutine starts the next one when it begins, if there is more work. So there are as many
+// goroutines as calls wait for the store, and few if the store is in this process and answers at
+// once.
 type Queue[W Worker] struct {
 	inflight  *Inflight
 	endWithin time.Duration  // the most that an end waits
@@ -32,27 +34,27 @@ type Queue[W Worker] struct {
 	late       bool        // one has waited for long enough, and none waits until there is no more
 }
 
-// Worker is what acts when it is due: a contender.
+// Worker is a contender: it acts when it is due.
 type Worker interface {
-	// IsBackup reports whether others act before this one, as far as it knows.
+	// IsBackup reports whether other replicas act before this one, as far as it knows.
 	IsBackup() bool
-	// Work does what there is to do. waited is for how long it had to wait before the store could be
-	// asked; 0 when that was short.
+	// Work does everything that is due now. waited is how long the worker had to wait for its
+	// admission, or 0 if that was short.
 	Work(waited time.Duration)
 }
 
-// dueWorker is a worker that is due, and since when it waits.
+// dueWorker is a worker in the queue, and when it came there.
 type dueWorker[W Worker] struct {
 	*Slot[W]
 	since time.Time
 }
 
-// NewQueue returns a Queue that nobody waits in, of a replica whose leases have that TTL.
+// NewQueue returns an empty Queue for a replica with leases of that TTL.
 func NewQueue[W Worker](limit *Inflight, ttl time.Duration) *Queue[W] {
 	return &Queue[W]{inflight: limit, endWithin: ttl / 30}
 }
 
-// Add has those work that are due.
+// Add puts workers that are due into the queue. It ignores those that are in it.
 func (a *Queue[W]) Add(due []*Slot[W]) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,7 +73,7 @@ func (a *Queue[W]) Add(due []*Slot[W]) {
 	a.startLocked()
 }
 
-// startLocked starts a goroutine if a contender waits, and it may be admitted.
+// startLocked starts a goroutine if a worker waits and may be admitted.
 func (a *Queue[W]) startLocked() {
 	if !a.starting && a.queues[0].len()+a.queues[1].len() > 0 && a.inflight.enter() {
 		a.starting = true
@@ -79,7 +81,7 @@ func (a *Queue[W]) startLocked() {
 	}
 }
 
-// serve has one contender work after the other, until none waits or fewer may be under way.
+// serve runs one worker after another, until none waits or no more may be under way.
 func (a *Queue[W]) serve() {
 	a.mu.Lock()
 	a.starting = false
@@ -104,13 +106,12 @@ func (a *Queue[W]) serve() {
 	}
 }
 
-// backupTurn is how often a backup goes before those that are the first to claim. Mostly it is too
-// late by then: while the store is overloaded every claim is late, and a backup's would be one
-// more.
+// backupTurn is how often a backup goes first. While the store is overloaded every claim is late,
+// so a backup would mostly be too late, and only add to the load.
 const backupTurn = 8
 
-// next takes out the contender that works next. If none waits, it gives up the place of the one
-// that asks.
+// next removes the next worker from the queue. If none waits, it gives up the place of the calling
+// goroutine.
 func (a *Queue[W]) next() (next dueWorker[W], ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -145,7 +146,7 @@ func (a *Queue[W]) End(f func()) {
 	}
 }
 
-// endNow has ends wait no longer, until there is none.
+// endNow lets the ends that wait go ahead, and those that follow until there is none.
 func (a *Queue[W]) endNow() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -153,7 +154,7 @@ func (a *Queue[W]) endNow() {
 	a.startEndLocked()
 }
 
-// startEndLocked starts a goroutine if an end waits, and is not to wait for contenders.
+// startEndLocked starts a goroutine if an end waits and need not wait for workers.
 func (a *Queue[W]) startEndLocked() {
 	if !a.endStarts && a.ends.len() > 0 && (a.late || a.queues[0].len() == 0) {
 		a.endStarts = true
@@ -161,7 +162,7 @@ func (a *Queue[W]) startEndLocked() {
 	}
 }
 
-// serveEnds records one end after the other.
+// serveEnds records the ends that wait, one after another.
 func (a *Queue[W]) serveEnds() {
 	a.mu.Lock()
 	a.endStarts = false
@@ -176,7 +177,7 @@ func (a *Queue[W]) serveEnds() {
 	a.mu.Unlock()
 }
 
-// Waiting returns how many contenders are due and not admitted.
+// Waiting returns how many workers are due and not admitted.
 func (a *Queue[W]) Waiting() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -2,7 +2,7 @@ package admission
 
 import "sync"
 
-// Slot is the place of one worker among the timers and in the queue.
+// Slot is the place of a worker among the timers and in the queue.
 type Slot[W Worker] struct {
 	Owner W // the worker
 
@@ -11,16 +11,16 @@ type Slot[W Worker] struct {
 	actAt  int64 // changed with Timers.mu locked
 }
 
-// At returns when the owner acts, as it was set last; 0 when never. The caller must hold the lock
-// that the owner holds to set it.
+// At returns the time at which the owner acts, as it was last set, or 0 for never. The caller must
+// hold the lock under which the owner sets it.
 func (s *Slot[W]) At() int64 { return s.actAt }
 
-// NewSlot returns the slot of a worker, which is in no queue.
+// NewSlot returns the slot of a worker, without a timer.
 func NewSlot[W Worker](owner W) Slot[W] { return Slot[W]{Owner: owner, index: -1} }
 
-// Timers orders workers by when they have to act, in Unix ms of fleet time. Setting and taking one
-// costs O(log n). Setting one to a later time costs nothing: its place is corrected when the
-// earlier time has come.
+// Timers orders workers by the time at which they act, in Unix ms of fleet time. Setting or
+// removing a timer costs O(log n). Moving one to a later time costs nothing: its place in the heap
+// is corrected when the earlier time comes.
 type Timers[W Worker] struct {
 	Wake chan struct{} // of size 1: wake-ups may coalesce
 
@@ -29,10 +29,10 @@ type Timers[W Worker] struct {
 	sleeps int64 // until when the loop sleeps
 }
 
-// NewTimers returns Timers without any worker.
+// NewTimers returns an empty Timers.
 func NewTimers[W Worker]() *Timers[W] { return &Timers[W]{Wake: make(chan struct{}, 1)} }
 
-// Set makes the owner of s act at a time; 0 means never.
+// Set makes the owner of s act at a time, or never if at is 0.
 func (t *Timers[W]) Set(s *Slot[W], at int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,11 +60,11 @@ func (t *Timers[W]) nudge() {
 	}
 }
 
-// atOnce bounds what due takes out: the first need not wait until thousands are.
+// atOnce bounds how many workers Due returns, so that the first need not wait for thousands.
 const atOnce = 256
 
-// Due takes out those that have to act, some of them when they are many. It returns when to ask
-// again at the latest, 0 when there is none.
+// Due removes the timers that have come, at most atOnce of them, and appends their slots to
+// into[:0]. next is the time at which to call it again, or 0 if there are no more timers.
 func (t *Timers[W]) Due(now int64, into []*Slot[W]) (due []*Slot[W], next int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,8 +86,8 @@ func (t *Timers[W]) Due(now int64, into []*Slot[W]) (due []*Slot[W], next int64)
 	return due, next
 }
 
-// timerHeap is a heap of four branches, so that few slots are touched when one moves. Each knows
-// its index. The times are not later than when their owners have to act.
+// timerHeap is a heap of four branches, so that moving one timer touches few others. Each slot
+// knows its index. A time in the heap is never later than that of its slot.
 type timerHeap[W Worker] []timer[W]
 
 type timer[W Worker] struct {
@@ -100,7 +100,7 @@ func (h timerHeap[W]) put(i int, t timer[W]) {
 	t.index = int32(i) //nolint:gosec // a replica serves fewer jobs
 }
 
-// up puts t where i is, or nearer to the top.
+// up moves the empty place i towards the top as far as t belongs there, and puts t into it.
 func (h timerHeap[W]) up(i int, t timer[W]) {
 	for ; i > 0 && t.at < h[(i-1)/4].at; i = (i - 1) / 4 {
 		h.put(i, h[(i-1)/4])
@@ -108,7 +108,7 @@ func (h timerHeap[W]) up(i int, t timer[W]) {
 	h.put(i, t)
 }
 
-// down puts t where i is, or further down.
+// down moves the empty place i towards the leaves as far as t belongs there, and puts t into it.
 func (h timerHeap[W]) down(i int, t timer[W]) {
 	for {
 		child := 4*i + 1

@@ -29,34 +29,34 @@ type Sample struct {
 	RTT    time.Duration
 }
 
-// memory is how long a sample is good: clocks that differ in speed by 50 ppm drift apart by 1.5 ms
-// in it.
+// memory is how long a sample counts. Clocks that differ in speed by 50 ppm drift apart by 1.5 ms
+// in that time.
 const memory = 30 * time.Second
 
-// Drift is how far two clocks drift apart between samples that are compared.
+// Drift is how far two clocks may drift apart between two samples.
 const Drift = 5 * time.Millisecond
 
-// minSampleInterval is how long after a sample another one that agrees with the estimate is left
-// out. With thousands of claims at once, taking them in would be a good part of the work, and they
-// would push out all older ones.
+// minSampleInterval is the time after a sample in which others that agree with the estimate are
+// ignored. With thousands of claims at once, they would cost a good part of the work, and push out
+// all older samples.
 const minSampleInterval = 5 * time.Millisecond
 
 // New returns a Clock that knows nothing yet.
 func New() *Clock { return &Clock{base: time.Now()} }
 
-// Now returns fleet time in UTC. Before the first sample it is meaningless.
+// Now returns fleet time in UTC. It is meaningless before the first sample.
 func (c *Clock) Now() time.Time { return time.Unix(0, c.Nanos()).UTC() }
 
 // Ms returns fleet time in Unix ms.
 func (c *Clock) Ms() int64 { return c.Nanos() / int64(time.Millisecond) }
 
-// MsAt returns what Ms does when the local clock says t, with its monotonic reading.
+// MsAt returns fleet time in Unix ms at local time t, which must have a monotonic reading.
 func (c *Clock) MsAt(t time.Time) int64 {
 	return (int64(c.Local(t)) + c.offset.Load()) / int64(time.Millisecond)
 }
 
-// At returns fleet time in UTC when the local clock says t, with its monotonic reading; the zero
-// time for the zero time.
+// At returns fleet time in UTC at local time t, which must have a monotonic reading, or the zero
+// time if t is zero.
 func (c *Clock) At(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -67,23 +67,24 @@ func (c *Clock) At(t time.Time) time.Time {
 // Nanos returns fleet time in Unix ns.
 func (c *Clock) Nanos() int64 { return int64(c.Local(time.Now())) + c.offset.Load() }
 
-// Local is a reading of this replica's own clock, which never steps, and does not stand still while
-// the machine is suspended.
+// Local returns a reading of this machine's own clock, which never steps, and goes on while the
+// machine is suspended.
 func (c *Clock) Local(t time.Time) time.Duration { return t.Sub(c.base) + steady.Suspended(t) }
 
-// Compare returns the sample of a call that was sent and answered then, and got the store's time.
+// Compare returns the sample of a call that was sent and received at these times, and was answered
+// with the store's time.
 func (c *Clock) Compare(sent, received, server time.Time) Sample {
 	s := Sample{Taken: c.Local(received), RTT: received.Sub(sent)}
 	s.Offset = time.Duration(server.UnixNano()) + s.RTT/2 - s.Taken
 	return s
 }
 
-// Estimate returns the present estimate: of which offset, and how far it may be off.
+// Estimate returns the estimated offset of the store's clock, and how far it may be off.
 func (c *Clock) Estimate() (offset, slack time.Duration) {
 	return time.Duration(c.offset.Load()), time.Duration(c.rtt.Load()) / 2
 }
 
-// Restart forgets every sample but s: the store's clock is another from now on.
+// Restart forgets every sample except s, because the store's clock has changed.
 func (c *Clock) Restart(s Sample) {
 	c.mu.Lock()
 	c.samples, c.next = [16]Sample{}, 0
@@ -96,7 +97,7 @@ func (c *Clock) sample(sent, received, server time.Time) {
 	c.Take(c.Compare(sent, received, server))
 }
 
-// Take takes a sample in.
+// Take adds a sample to the estimate.
 func (c *Clock) Take(s Sample) {
 	if c.knows(s) {
 		return
@@ -122,15 +123,15 @@ func (c *Clock) Take(s Sample) {
 	c.taken.Store(int64(s.Taken))
 }
 
-// knows shows that s adds nothing to the estimate: it is no better, agrees, and comes soon after
-// another.
+// knows reports whether s adds nothing to the estimate: it agrees, is no more exact, and follows
+// another at once.
 func (c *Clock) knows(s Sample) bool {
 	apart, since := s.Offset-time.Duration(c.offset.Load()), s.Taken-time.Duration(c.taken.Load())
 	return c.taken.Load() != 0 && since >= 0 && since < minSampleInterval &&
 		s.RTT >= time.Duration(c.rtt.Load()) && apart.Abs() <= s.RTT/2
 }
 
-// agrees reports whether both samples can be true of clocks that do not step.
+// agrees reports whether both samples can be of clocks that did not step.
 func (s Sample) agrees(t Sample) bool {
 	return (s.Offset - t.Offset).Abs() <= (s.RTT+t.RTT)/2+Drift
 }

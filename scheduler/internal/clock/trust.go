@@ -7,10 +7,9 @@ import (
 	"github.com/solotick/solotick/internal/heartbeat"
 )
 
-// Trust decides whether the store's clock is to be believed. It knows one thing that never steps,
-// this replica's own monotonic clock, and holds the store's against it. All times are readings of
-// that clock; an offset is how far the store's clock is ahead of it. docs/scheduler.md has the
-// rules.
+// Trust decides whether the store's clock can be trusted. It compares that clock with the one thing
+// that never steps, this machine's monotonic clock. All times are readings of the latter, and an
+// offset is how far the store's clock is ahead of it. docs/scheduler.md has the rules.
 type Trust struct {
 	ttl   time.Duration
 	Limit time.Duration // a step of more than this is not believed at once
@@ -40,12 +39,12 @@ const (
 	sameClock = time.Second     // offsets that differ by no more are of a clock that did not step
 )
 
-// Limit is the greatest step of the store's clock that is believed at once, with leases of a
+// Limit returns the greatest step of the store's clock that is trusted at once, with leases of that
 // TTL.
 func Limit(ttl time.Duration) time.Duration { return max(ttl, minLimit) }
 
-// NewTrust returns a Trust of a replica that has not seen the store's clock yet, and whose leases
-// have that TTL.
+// NewTrust returns the Trust of a replica with leases of that TTL, which has not seen the store's
+// clock yet.
 func NewTrust(ttl time.Duration) *Trust { return &Trust{ttl: ttl, Limit: Limit(ttl)} }
 
 // Verdict is the result of a look at the store's clock.
@@ -58,8 +57,8 @@ const (
 	HasReturned                // it is back where it was before it stepped, and is trusted again
 )
 
-// Look takes in that the store's clock was seen at an offset, which may be off by slack. estimate
-// is the present estimate of a clock that is trusted. It is not for the first look: see Begin.
+// Look decides about an offset of the store's clock, which may be off by slack. estimate is the
+// present estimate of a trusted clock. Call Begin for the first look.
 func (t *Trust) Look(at, offset, slack, estimate time.Duration) Verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,9 +92,8 @@ func (t *Trust) Look(at, offset, slack, estimate time.Duration) Verdict {
 	return IsHeld
 }
 
-// Claimed takes in the offset that an answer to a claim shows of a clock that is trusted, and
-// reports whether it is plausible. If not, a look decides: on a Cluster each server has a clock of
-// its own.
+// Claimed reports whether the offset in the answer to a claim is plausible for a trusted clock. If
+// it is not, a look must decide: on a Cluster each server has its own clock.
 func (t *Trust) Claimed(at, offset, slack, estimate time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,16 +104,17 @@ func (t *Trust) Claimed(at, offset, slack, estimate time.Duration) bool {
 	return true
 }
 
-// nudgedLocked takes in a step that is small enough to be believed. One of more than a third of the
-// TTL forward may end leases in the store that their holders are about to renew.
+// nudgedLocked handles a step that is small enough to be trusted. A step forward by more than a
+// third of the TTL may end leases in the store before their holders renew them, so nothing is taken
+// over for a TTL.
 func (t *Trust) nudgedLocked(at, by, slack time.Duration) {
 	if by > t.ttl/3+2*slack {
 		t.quiet = at + t.ttl
 	}
 }
 
-// Begin takes in the first look, and what live members and this machine's own clock say about it.
-// It reports whether the clock is trusted.
+// Begin decides about the first look, from the heartbeats of live members and this machine's own
+// clock. It reports whether the clock is trusted.
 func (t *Trust) Begin(at, offset time.Duration, agrees bool, members MemberClocks) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,11 +126,11 @@ func (t *Trust) Begin(at, offset time.Duration, agrees bool, members MemberClock
 	return t.state == Trusted
 }
 
-// Accept takes in the reports of live members while claims are held, and reports whether the clock
-// is trusted from now on. It is when this replica and all members have seen it steady for long
-// enough. It also is when this replica has just started and a member vouches for the clock. Before
-// anything is claimed it calls rebase with the offset. It takes nothing over for a TTL: this
-// replica may have been frozen while the clock went back and leases were renewed by it.
+// Accept reports whether a clock that was not trusted is trusted from now on. It is if this replica
+// and all members have seen it steady for long enough, or if this replica has just started and a
+// member vouches for it. Accept calls rebase with the offset before anything is claimed. Nothing is
+// taken over for a TTL, because this replica may have been frozen while the clock went back and
+// leases were renewed by it.
 func (t *Trust) Accept(at time.Duration, members MemberClocks, rebase func(offset time.Duration)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,22 +154,22 @@ func (t *Trust) State() State {
 	return t.state
 }
 
-// QuietFor returns for how long from a time on nothing may be taken over.
+// QuietFor returns how long after a time nothing may be taken over.
 func (t *Trust) QuietFor(at time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return max(0, t.quiet-at)
 }
 
-// HeldFor returns for how long, at a time, claims have been or were held, and the greatest step of
-// the clock in that time. The step is 0 when the clock was never trusted before.
+// HeldFor returns how long claims have been held at a time, or were held last, and the greatest
+// step of the clock in that time. The step is 0 if the clock was never trusted before.
 func (t *Trust) HeldFor(at time.Duration) (held, step time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return at - t.held, t.step
 }
 
-// View is a replica's knowledge of the store's clock.
+// View is what a replica knows of the store's clock.
 type View struct {
 	State  State
 	Offset time.Duration // of the clock as it is, trusted or not
@@ -178,9 +177,9 @@ type View struct {
 	Steady time.Duration // for how long it has not stepped
 }
 
-// Said returns the value of steady in heartbeats. Others ask whether it is at least the limit, so
-// while nothing happens a replica that trusts the clock says the same each time. One that does not
-// reports it exactly, since others wait for it.
+// Said returns the value of steady for heartbeats. Other replicas only ask whether it reaches the
+// limit. So a replica that trusts the clock always sends the same value while nothing happens. A
+// replica that does not trust it sends the exact value, because others wait for it.
 func (v View) Said(limit time.Duration) time.Duration {
 	switch {
 	case v.Steady >= limit:
@@ -192,7 +191,7 @@ func (v View) Said(limit time.Duration) time.Duration {
 	}
 }
 
-// View returns what is known of the clock. estimate is as for Look.
+// View returns what is known of the clock at a time. estimate is as for Look.
 func (t *Trust) View(at, estimate time.Duration) View {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -206,18 +205,17 @@ func (t *Trust) View(at, estimate time.Duration) View {
 	return v
 }
 
-// MemberClocks sums up the statements of live members' heartbeats about the store's clock.
+// MemberClocks sums up what the heartbeats of live members say about the store's clock.
 type MemberClocks struct {
 	vouched bool // one that trusts it was sent by the clock as it is now
 	stepped bool // one was sent by a replica that holds claims because the clock has stepped
 	steady  bool // those that may hold leases have seen it steady for long enough, since this replica does
 }
 
-// ClocksOf sums up the heartbeats of the members but self. now is the store's time, and since is
-// when this replica began to see its clock steady, by that clock. A replica of a version that says
-// nothing about the clock does not count. Nor does, for whether it is steady, one that has just
-// started. It holds nothing, and one that crashes again and again must not keep the others from
-// going on.
+// ClocksOf sums up the heartbeats of all members except self. now is the store's time, and since is
+// when this replica first saw its clock steady, by that clock. A replica of a version that says
+// nothing about the clock does not count. A replica that has just started does not count for
+// steady: it holds no leases, and if it crashes again and again the others must not wait for it.
 func ClocksOf(members []heartbeat.Replica, self string, now, since time.Time, limit time.Duration) MemberClocks {
 	sum := MemberClocks{steady: true}
 	for _, m := range members {

@@ -7,9 +7,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Heartbeats holds what each member said last, by its holder: most are the same as before. To
-// decode the jobs of all of them each time would be most of a replica's work while nothing is due.
-// The zero value is empty.
+// Heartbeats keeps the last heartbeat of each member, by its holder. Most are the same as before,
+// and decoding the jobs of all of them each time would be most of a replica's work while nothing is
+// due. The zero value is empty.
 type Heartbeats struct {
 	last map[string]decodedHeartbeat
 	sets heartbeat.JobLists
@@ -29,9 +29,9 @@ type decodedHeartbeat struct {
 	err     error
 }
 
-// Live returns what the members that live say, and how many more there are whose heartbeats this
-// program cannot read. It forgets the others. sure says that the next look needs to read only what
-// has changed.
+// Live returns the heartbeats of live members, and how many more members have one that this program
+// cannot read. It forgets all other members. sure reports whether the next look needs to read only
+// what has changed.
 func (h *Heartbeats) Live(members []protocol.Member) (list []heartbeat.Replica, unread int, sure bool) {
 	if h.last == nil {
 		h.last = make(map[string]decodedHeartbeat)
@@ -67,7 +67,7 @@ func (h *Heartbeats) Live(members []protocol.Member) (list []heartbeat.Replica, 
 	return list, unread, sure
 }
 
-// Known are the digests of what each member has said.
+// Known returns the digest of each member's heartbeat.
 func (h *Heartbeats) Known() map[string]string {
 	known := make(map[string]string, len(h.last))
 	for holder, last := range h.last {
@@ -76,7 +76,7 @@ func (h *Heartbeats) Known() map[string]string {
 	return known
 }
 
-// FillIn gives those of the members that are known what they have said.
+// FillIn sets the Info of the members whose heartbeat is known already.
 func (h *Heartbeats) FillIn(members []protocol.Member) {
 	for i := range members {
 		if m := &members[i]; m.Known {
@@ -85,7 +85,7 @@ func (h *Heartbeats) FillIn(members []protocol.Member) {
 	}
 }
 
-// Take takes in the members that were read, of a version; empty where the store names none.
+// Take keeps the members that were read, and their version, which is empty if the store names none.
 func (h *Heartbeats) Take(members []protocol.Member, version string) {
 	list, unread, sure := h.Live(members)
 	h.List, h.Unread, h.Version = list, unread, version

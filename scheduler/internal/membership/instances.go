@@ -7,9 +7,9 @@ import (
 	"github.com/solotick/solotick/internal/heartbeat"
 )
 
-// Instances finds other processes that use this replica's id, each of which overwrites the
-// heartbeats of the others. Leases are distinguished by their requests all the same, so nothing
-// runs twice for that; but people see one replica in place of many.
+// Instances finds other processes that use this replica's id. They overwrite each other's
+// heartbeats. Nothing runs twice, because leases are distinguished by their requests, but people
+// see one replica in place of many.
 type Instances struct {
 	Others map[string]time.Time // when each was seen last, by the local clock
 }
@@ -19,7 +19,7 @@ const (
 	mostInstances = 16
 )
 
-// Ages returns how long ago, in ms, each other instance was noticed, with so much time between two
+// Ages returns how long ago each other instance was noticed, in ms. every is the time between two
 // heartbeats.
 func (i *Instances) Ages(every time.Duration) map[string]int64 {
 	maps.DeleteFunc(i.Others, func(_ string, seen time.Time) bool { return time.Since(seen) > instancesLife*every })
@@ -30,7 +30,7 @@ func (i *Instances) Ages(every time.Duration) map[string]int64 {
 	return ages
 }
 
-// Take takes in a heartbeat under this replica's id.
+// Take notes who sent a heartbeat under this replica's id.
 func (i *Instances) Take(info []byte, own string, now time.Time) {
 	r, err := heartbeat.Decode(info)
 	if err != nil || r.Instance == "" || r.Instance == own {

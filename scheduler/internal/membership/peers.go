@@ -13,8 +13,8 @@ import (
 	"github.com/solotick/solotick/internal/heartbeat"
 )
 
-// Peers holds a replica's knowledge of the other replicas that claim. It is a hint: where it is
-// wrong, ticks start late, or claims are made in vain; the record decides.
+// Peers is what a replica knows of the other replicas that claim. It is a hint: if it is wrong,
+// ticks start late or claims are made in vain, and the record decides.
 type Peers struct {
 	self     string
 	reliable time.Duration // for how long the members that were read are good
@@ -32,16 +32,16 @@ type Peers struct {
 	seen     map[string]time.Duration // when a replica was read as living last, by its id: what watched was
 }
 
-// SettleTime is how long after the first time the members have to be read again before they count.
-// A replica that left right before this one subscribed to reports was read as a member.
+// SettleTime is how long after their first read the members must be read again before they count. A
+// replica that leaves just before this one subscribes to reports is still read as a member.
 const SettleTime = 500 * time.Millisecond
 
-// NewPeers returns the Peers of the replica self. Members that were read count for that long.
+// NewPeers returns the Peers of the replica self. Members count for that long after they were read.
 func NewPeers(self string, reliable time.Duration) *Peers {
 	return &Peers{self: self, reliable: reliable, base: time.Now(), departed: map[string]time.Time{}, seen: map[string]time.Duration{}}
 }
 
-// Current returns the ranking; nil when no member is known, or the knowledge is too old.
+// Current returns the ranking, or nil if the members are not known or were read too long ago.
 func (p *Peers) Current() *Ranking {
 	r := p.ranking.Load()
 	if r == nil || time.Since(p.base)-time.Duration(p.readAt.Load()) > p.reliable {
@@ -50,20 +50,20 @@ func (p *Peers) Current() *Ranking {
 	return r
 }
 
-// Alone reports whether this replica knows that nobody else claims.
+// Alone reports whether this replica knows that no other one claims.
 func (p *Peers) Alone() bool {
 	r := p.Current()
 	return r != nil && len(r.Members) < 2
 }
 
-// Settling reports whether the members have been read, and have to be read once more.
+// Settling reports whether the members were read once and must be read again.
 func (p *Peers) Settling() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.first.IsZero() && p.ranking.Load() == nil
 }
 
-// Read takes in the live replicas, and reports whether the ranking has changed.
+// Read updates the ranking from the live replicas, and reports whether it has changed.
 func (p *Peers) Read(replicas []heartbeat.Replica) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,8 +106,8 @@ func (p *Peers) Read(replicas []heartbeat.Replica) (changed bool) {
 	return p.replaceLocked(members)
 }
 
-// weightOf is how much of the ticks a replica is to claim first: as much as its capacity. One
-// without a limit counts like the largest that has one.
+// weightOf returns the share of the ticks that a replica claims first: its capacity, or that of the
+// largest if it has no limit.
 func weightOf(maxRuns, largest int) float64 {
 	if maxRuns == 0 {
 		return float64(largest)
@@ -115,12 +115,12 @@ func weightOf(maxRuns, largest int) float64 {
 	return float64(maxRuns)
 }
 
-// canClaim reports whether a replica may be expected to claim due ticks.
+// canClaim reports whether a replica can be expected to claim due ticks.
 func canClaim(r heartbeat.Replica) bool {
 	return !r.Stopping && (r.Clock == "" || r.Clock == heartbeat.ClockTrusted)
 }
 
-// Leave takes in that a replica claims nothing more, and reports whether the ranking has changed.
+// Leave removes a replica that claims nothing more, and reports whether the ranking has changed.
 func (p *Peers) Leave(replica, instance string) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,9 +134,10 @@ func (p *Peers) Leave(replica, instance string) (changed bool) {
 	return p.replaceLocked(members)
 }
 
-// Alive returns the ids of those that were read as living of late, this replica included or not. A
-// store that has lost a part of what it knew may have lost their heartbeats. One that was away, and
-// was restored from a backup, has none that lasts: what counts is who lived before that.
+// Alive returns the ids of the replicas that were recently read as live, with or without this one.
+// A store that has lost a part of its data may have lost heartbeats. A store that was away and
+// restored from a backup has no heartbeat that is still good, so what counts is who was alive
+// before.
 func (p *Peers) Alive() (ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// Ranking says in which order the replicas of a fleet claim a job's ticks, as far as one of them
-// knows. It is never changed, only replaced.
+// Ranking is the order in which the replicas of a fleet claim the ticks of a job, as one of them
+// knows it. It is never changed, only replaced.
 //
-// The order is weighted rendezvous hashing: each member has a score of its own for each job, and
-// the highest is first. The hash is uniform in (0, 1). With the score -weight/ln(hash) a member is
-// first for a share of the jobs that is proportional to its weight. A member that comes or goes
-// changes the order of no others (Schindelhauer and Schomaker, Weighted Distributed Hash Tables,
-// 2005). It depends on the job alone, not on the tick. So the replica that claims a job's next tick
-// is the one that knows its record, having changed it last.
+// The order is weighted rendezvous hashing. Each member has a score for each job, and the highest
+// comes first. With a hash that is uniform in (0, 1) and the score -weight/ln(hash), a member comes
+// first for a share of the jobs that is proportional to its weight, and a member that comes or goes
+// does not change the order of the others (Schindelhauer and Schomaker, Weighted Distributed Hash
+// Tables, 2005). The order depends on the job and not on the tick. So the replica that claims the
+// next tick is the one that changed the record last, and knows it.
 type Ranking struct {
 	self    string
 	Members []Member
@@ -30,7 +30,7 @@ type Member struct {
 	hash   uint64            // of the id
 }
 
-// NewRanking returns the ranking of these members as the replica self sees it.
+// NewRanking returns the ranking of members, as the replica self uses it.
 func NewRanking(self string, members []Member) *Ranking {
 	for i := range members {
 		members[i].hash = hashOf(members[i].ID)
@@ -38,23 +38,23 @@ func NewRanking(self string, members []Member) *Ranking {
 	return &Ranking{self: self, Members: members}
 }
 
-// equal reports whether both claim the same in the same order.
+// equal reports whether both members claim the same jobs with the same weight.
 func (m Member) equal(n Member) bool {
 	return m.ID == n.ID && m.weight == n.weight && m.room == n.room && (m.jobs == nil) == (n.jobs == nil) &&
 		(m.set != "" && m.set == n.set || maps.Equal(m.jobs, n.jobs))
 }
 
-// Place is where a replica stands in the order.
+// Place is the position of a replica in the order.
 type Place struct {
 	Rank  int32 // 0 claims first
 	Among int32 // members that are in the order, this one included; 0 and 1 are the same
 	First int32 // of the members of the ranking, the one that claims first; of no meaning with rank 0
 }
 
-// Of returns the place of this replica for a job with that revision and weight, not counting the
-// members that it leaves out. Those that have another definition of the job count among themselves:
-// they may not know its ticks. Those that can never run it, for its weight, are last. A replica
-// that is not a member, as far as it knows, is first.
+// Of returns the place of this replica for a job with that revision and weight. It ignores the
+// members in except, and those that have another definition of the job, because they may not know
+// its ticks. Members that are too small for the job come last. A replica that is not a member, as
+// far as it knows, comes first.
 func (r *Ranking) Of(job, revision string, weight int, except ...string) Place {
 	if r == nil {
 		return Place{}
@@ -95,13 +95,13 @@ func (r *Ranking) Of(job, revision string, weight int, except ...string) Place {
 	return p
 }
 
-// First reports whether this replica is a member, and claims a job with that revision first.
+// First reports whether this replica is a member and claims a job with that revision first.
 func (r *Ranking) First(job, revision string) bool {
 	p := r.Of(job, revision, 0)
 	return p.Rank == 0 && p.Among > 0
 }
 
-// Without is the place when a member is left out, if that follows from the place with it.
+// Without returns the place p with one member less, and false if that cannot be derived from p.
 func (r *Ranking) Without(p Place, id string) (q Place, ok bool) {
 	switch {
 	case r == nil || p.Among < 2:
@@ -112,15 +112,15 @@ func (r *Ranking) Without(p Place, id string) (q Place, ok bool) {
 	return p, p.Rank == 0 // it is still first
 }
 
-// score is how much a member is preferred for what hashes to key.
+// score returns how much the member is preferred for the hash key.
 func (m *Member) score(key uint64) float64 {
 	const bits = 53 // of a float64's fraction
 	uniform := (float64(mix(m.hash+mix(key))>>(64-bits)) + 0.5) / (1 << bits)
 	return -m.weight / math.Log(uniform)
 }
 
-// scoreOf is how much a member is preferred for a job of that weight: below 0 if it can never run
-// it.
+// scoreOf returns how much the member is preferred for a job of that weight. It is below 0 if the
+// member is too small for it.
 func (m *Member) scoreOf(key uint64, weight int) float64 {
 	score := m.score(key)
 	if m.room != 0 && weight > m.room {
@@ -145,26 +145,26 @@ func mix(x uint64) uint64 {
 }
 
 const (
-	// backupDelay is the time between two ranks: for the first to claim, and for the others to
-	// receive that it has.
+	// backupDelay is the time between two ranks, in which the first one claims and the others
+	// receive its report.
 	backupDelay = 250 // ms
-	// lastBackup is when the last rank claims, at the latest.
+	// lastBackup is the longest wait of the last rank.
 	lastBackup = 2000 // ms
-	// takeoverDelay and lastTakeover are the same for a tick whose lease has run out: others wait
-	// for it already.
+	// takeoverDelay and lastTakeover are the same for a tick whose lease has run out. They are
+	// shorter because others wait for the tick already.
 	takeoverDelay = 100 // ms
 	lastTakeover  = 500 // ms
 )
 
-// Backup is how long the replica leaves a tick that is due to those before it, in ms. The last wait
-// no longer than last.
+// Backup returns how long the replica leaves a due tick to those before it, in ms. The last rank
+// waits for at most last.
 func (p Place) Backup(last int64) int64 { return p.spread(backupDelay, min(last, lastBackup)) }
 
-// Takeover is how long it leaves a tick whose lease has run out to those before it.
+// Takeover returns how long it leaves a tick whose lease has run out to those before it, in ms.
 func (p Place) Takeover() int64 { return p.spread(takeoverDelay, lastTakeover) }
 
-// spread is the rank times a step, for the ranks for which half of the time until last is enough.
-// The others are spread over the rest of it.
+// spread returns the rank times step, for the ranks that come within half of last. The other ranks
+// share the rest of that time.
 func (p Place) spread(step, last int64) int64 {
 	rank, highest := int64(p.Rank), int64(p.Among-1)
 	if rank == 0 {

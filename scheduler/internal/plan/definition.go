@@ -17,15 +17,15 @@ type Definition struct {
 	KnownSince *time.Time // since when this replica has it
 }
 
-// Common holds the parts of definitions that many jobs of a replica share: thousands of jobs have a
-// few policies and schedules. The zero value has none.
+// Common holds the parts of definitions that many jobs share: thousands of jobs have only a few
+// policies and schedules. The zero value is empty.
 type Common struct {
 	began *time.Time
 	specs []*jobs.Spec
 	ticks map[string]*Ticks // by time zone and schedule
 }
 
-// mostSpecs bounds those that are compared with each job.
+// mostSpecs bounds how many specs are compared with each new job.
 const mostSpecs = 8
 
 // Define returns the definition of a job.

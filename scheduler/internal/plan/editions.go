@@ -10,17 +10,17 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// edition is a schedule that a job had from a time on, in Unix ms.
+// edition is a schedule that a job had, and since when, in Unix ms.
 type edition struct {
 	since    int64
 	schedule *schedule.Schedule // nil when it is not known
 }
 
-// Editions are those before the one in force, oldest first.
+// Editions are the schedules before the present one, oldest first.
 type Editions []edition
 
-// ScheduleText is the part of a job's schedule that the store keeps: nothing where it is too long,
-// which costs ticks at an edit.
+// ScheduleText returns what the store keeps of a job's schedule. It is empty if the schedule is too
+// long to keep, which costs ticks when the job is edited.
 func ScheduleText(job *jobs.Job) string {
 	text := job.ScheduleText()
 	if len(text) > protocol.MaxSchedule {
@@ -29,8 +29,8 @@ func ScheduleText(job *jobs.Job) string {
 	return text
 }
 
-// ReadEditions reads what a record keeps of a job's schedules, of which the last is in force. One
-// that cannot be read, as this machine may lack its time zone, had no ticks for all that is known.
+// ReadEditions reads the schedules in a record, of which the last is the present one. A schedule
+// that cannot be read, because this machine lacks its time zone, counts as having no ticks.
 func ReadEditions(job string, kept []protocol.Schedule) Editions {
 	var list Editions
 	for _, k := range kept[:max(0, len(kept)-1)] {
@@ -43,9 +43,9 @@ func ReadEditions(job string, kept []protocol.Schedule) Editions {
 	return list
 }
 
-// Had returns a function that reports whether the edition that was in force when a tick was due had
-// the tick. It returns nil when no edition is known. So schedules are compared by the ticks that
-// they make, however they are written.
+// Had returns a function that reports whether the schedule in force when a tick was due had that
+// tick, or nil if no earlier schedule is known. Two schedules are compared by their ticks and not
+// by their text.
 func (e Editions) Had(due func(tick int64) int64) func(tick int64) bool {
 	if len(e) == 0 {
 		return nil

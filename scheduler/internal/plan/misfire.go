@@ -6,7 +6,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// planLate decides about a tick that is later than its grace, and those after it.
+// planLate decides about a tick that is later than its grace, and about those after it.
 func planLate(s Situation) Decision {
 	grace, first := s.Grace(), s.Due(s.Next)
 	if s.Spec.Misfire == jobs.MisfireSkip {
@@ -36,7 +36,7 @@ func planLate(s Situation) Decision {
 	return s.claim(s.Next, overlap, 0)
 }
 
-// skipOldest skips the oldest ticks of the backlog, so many of those that are owed.
+// skipOldest skips the oldest ticks of the backlog, until that many of those skipped were owed.
 func (s Situation) skipOldest(owed int, reason string) Decision {
 	d, left := s.skip(wire.Missed, reason), s.backlog.value()
 	for t := s.Next; owed > 0; t = s.TickAfter(t) {
@@ -52,8 +52,8 @@ func (s Situation) skipOldest(owed int, reason string) Decision {
 	return d
 }
 
-// count brings the backlog up to date: it walks over the ticks that were decided or got late since,
-// and no others.
+// count returns the present backlog. It only walks over ticks that were decided or became late
+// since the last count.
 func (s Situation) count() Backlog {
 	b := s.backlog.value()
 	if b.edited != s.Edited || b.after > s.Watermark || b.upTo <= s.Watermark || b.upTo > s.caughtUp {
@@ -77,7 +77,7 @@ func (s Situation) count() Backlog {
 	return b
 }
 
-// lateness is why the next tick is a misfire.
+// lateness returns the reason why the next tick is a misfire.
 func (s Situation) lateness() string {
 	switch due := s.Due(s.Next); {
 	case due <= s.Full:

@@ -7,19 +7,19 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// MinGrace is the least misfire grace: a claim needs a moment to travel.
+// MinGrace is the smallest misfire grace: a claim needs a moment to travel.
 const MinGrace = 1000 // ms
 
-// Promptly is how late a claim is when it is not made at its tick's instant, but later because
-// something was in the way.
+// Promptly is how late a claim may be made and still count as made at the instant of its tick. If
+// it is later, something was in the way.
 const Promptly = 500 // ms
 
-// editGrace is for how long a tick that is not owed is left to replicas of another schedule: they
-// claim theirs when it is due. It is shorter than the time between two ticks, so that the next one
-// does not wait for it.
+// editGrace is how long a tick that is not owed is left to replicas with another schedule, which
+// may claim theirs when it is due. It is shorter than the time between two ticks, so that the next
+// tick does not wait for it.
 const editGrace = Promptly
 
-// Situation holds the values that the decision about a job's next ticks depends on.
+// Situation is everything that the decision about the next ticks of a job depends on.
 type Situation struct {
 	Cursor
 	*Policies
@@ -29,7 +29,7 @@ type Situation struct {
 	Settling bool
 }
 
-// Action is the act of a replica that a decision asks for.
+// Action is what a replica is to do.
 type Action int
 
 const (
@@ -39,7 +39,7 @@ const (
 	SkipTicks // every tick up to one is settled without a run
 )
 
-// Decision is the consequence for a job's next ticks. The zero decision is to do nothing.
+// Decision is what to do about the next ticks of a job. The zero Decision is to do nothing.
 type Decision struct {
 	Action Action
 	Tick   int64 // the one to claim, or the newest to skip
@@ -126,7 +126,7 @@ func Decide(s Situation) Decision {
 	return s.claim(tick, overlap, s.Due(tick)+grace)
 }
 
-// OverlapOf translates the policy for the store.
+// OverlapOf translates an overlap policy for the store.
 func OverlapOf(policy jobs.Overlap) protocol.Overlap {
 	switch policy {
 	case jobs.Allow:
@@ -148,10 +148,11 @@ func (s Situation) skip(outcome lease.Outcome, reason string) Decision {
 	return Decision{Action: SkipTicks, Outcome: outcome, Reason: reason, caughtUp: s.caughtUp, backlog: s.backlog}
 }
 
-// maxCounted bounds the ticks that are counted at once: counting those of a year takes a while.
+// maxCounted bounds how many ticks are counted at once, because counting those of a year takes a
+// while.
 const maxCounted = 100_000
 
-// SkipUpTo skips the ticks that were due by then.
+// SkipUpTo skips the ticks that were due at or before then.
 func (s Situation) SkipUpTo(then int64, outcome lease.Outcome, reason string) Decision {
 	d := s.skip(outcome, reason)
 	for t := s.Next; t != 0 && s.Due(t) <= then; t = s.TickAfter(t) {
@@ -166,7 +167,7 @@ func (s Situation) SkipUpTo(then int64, outcome lease.Outcome, reason string) De
 	return d
 }
 
-// skipEdited skips the ticks up to the next one that is owed, as missed for the edit.
+// skipEdited skips the ticks before the next one that is owed, as missed because of an edit.
 func (s Situation) skipEdited() Decision {
 	then := min(s.Edited-1, s.Now-editGrace)
 	// Ticks that are too old to run are not looked at one by one.
@@ -185,7 +186,7 @@ func (s Situation) skipEdited() Decision {
 	return d
 }
 
-// skipBeforeNewest skips the ticks that are due but for the newest that is owed, in its favour.
+// skipBeforeNewest skips all due ticks except the newest that is owed.
 func (s Situation) skipBeforeNewest() Decision {
 	newest := s.SkipUpTo(s.Now, wire.Skipped, wire.ReasonNewer).Tick
 	last := newest

@@ -9,14 +9,14 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// Ticks are those of a schedule. Jobs that share it ask for the same ones most often: it remembers
-// the last answer.
+// Ticks are the ticks of a schedule. Jobs that share a schedule mostly ask for the same tick, so it
+// remembers the last answer.
 type Ticks struct {
 	schedule *schedule.Schedule
 	last     atomic.Pointer[successor]
 }
 
-// successor is the first tick after a time; 0 when there is none.
+// successor is a time and the first tick after it, or 0 if there is none.
 type successor struct{ after, tick int64 }
 
 func (t *Ticks) next(after int64) int64 {
@@ -31,13 +31,13 @@ func (t *Ticks) next(after int64) int64 {
 	return s.tick
 }
 
-// TickAfter returns the first tick after a time; 0 when there is none.
+// TickAfter returns the first tick after a time, or 0 if there is none.
 func (d *Definition) TickAfter(after int64) int64 { return d.ticks.next(after) }
 
-// Due is when a tick is to start.
+// Due returns when a tick is to start: its time plus its jitter.
 func (d *Definition) Due(tick int64) int64 { return wire.Due(d.Job.Name(), tick, d.Spec.Jitter) }
 
-// LastDue returns the end of the range of ticks that were all due at then, with their jitter.
+// LastDue returns the newest tick such that it and all before it were due at then, jitter included.
 func (d *Definition) LastDue(then int64) int64 {
 	last := then - d.Spec.Jitter.Milliseconds()
 	for t := d.TickAfter(last); t != 0 && d.Due(t) <= then; t = d.TickAfter(t) {
@@ -46,7 +46,7 @@ func (d *Definition) LastDue(then int64) int64 {
 	return last
 }
 
-// InTurn reports whether a tick of the job has to wait for one before it that runs.
+// InTurn reports whether a tick of the job must wait for an earlier one that runs.
 func (d *Definition) InTurn() bool {
 	return d.Spec.Overlap == jobs.Forbid || d.Spec.Overlap == jobs.Queue
 }

@@ -8,27 +8,26 @@ import (
 	"github.com/solotick/solotick/internal/heartbeat"
 )
 
-// Backlogs shows, from reports, how the other replicas get on with the ticks that are due. A
-// replica that is granted and settles ticks of an instant has not left the rest of them to the
-// others. Like every report it is a hint. The zero value knows nothing.
+// Backlogs shows how other replicas work off the ticks that are due, by their reports. A replica
+// that is granted and settles ticks of an instant still works on the rest of them. Like every
+// report it is a hint. The zero value is empty.
 type Backlogs struct {
 	mu   sync.Mutex
 	last map[string][]progressAt // by replica
 }
 
-// progressAt says when a replica last reported to have run that tick of any job, in Unix ms of
+// progressAt is a tick, and when a replica last reported to have run it for any job, in Unix ms of
 // fleet time.
 type progressAt struct{ tick, at int64 }
 
 const (
-	// mostInstants is how many ticks are kept of each replica: those reported last.
+	// mostInstants is how many ticks are kept for each replica: those that it reported last.
 	mostInstants = 4
-	// LongestBacklog is for how long others leave a tick to an owner that works off a backlog. In
-	// ms.
+	// LongestBacklog is how long others leave a tick to an owner that works off a backlog, in ms.
 	LongestBacklog = 3000
 )
 
-// See takes in what a replica has reported.
+// See keeps what a replica has reported.
 func (b *Backlogs) See(replica string, reports []Report, now int64) {
 	var ticks []int64
 	for _, r := range reports {
@@ -51,8 +50,7 @@ func (b *Backlogs) See(replica string, reports []Report, now int64) {
 	b.last[strings.Clone(replica)] = slices.Clone(list[max(0, len(list)-mostInstants):])
 }
 
-// Seen returns when a replica last reported to have run that tick of any job; 0 when it is not
-// known to have.
+// Seen returns when a replica last reported that it ran that tick of any job, or 0 if it has not.
 func (b *Backlogs) Seen(replica string, tick int64) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +62,7 @@ func (b *Backlogs) Seen(replica string, tick int64) int64 {
 	return 0
 }
 
-// Forget forgets who lives no more.
+// Forget forgets replicas that are not live.
 func (b *Backlogs) Forget(live []heartbeat.Replica) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,10 +7,9 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Inquiries are the questions that replicas ask one another about jobs whose records have lost
-// something: what does anybody know of them? Each live member writes back what it knows, and says
-// so. Until all have, or the time for it is over, nobody that a question has reached claims a tick
-// of these jobs.
+// Inquiries are questions about jobs whose records have lost something. A question goes to all live
+// members. Each writes back what it knows of the jobs, and answers. Until all have answered, or
+// time is up, nobody whom the question has reached claims a tick of these jobs.
 type Inquiries struct {
 	self string        // the instance
 	Time time.Duration // how long one lasts at most
@@ -22,13 +21,13 @@ type Inquiries struct {
 	mine   []InquiryID // those that this replica has yet to answer
 }
 
-// InquiryID distinguishes one inquiry from another.
+// InquiryID identifies an inquiry.
 type InquiryID struct {
 	Asker  string // the instance
 	Number int64
 }
 
-// inquiry is one of them, known until its time is over.
+// inquiry is kept until its time is up.
 type inquiry struct {
 	ends    time.Time
 	jobs    []string        // that it is about
@@ -38,26 +37,27 @@ type inquiry struct {
 }
 
 const (
-	// inquiryJobs is how many jobs one is about at most: it fits into one message.
+	// inquiryJobs is how many jobs an inquiry is about at most, so that it fits into one message.
 	inquiryJobs = 256
-	// AskAgain is when a question is sent again that not all have answered: messages get lost.
+	// AskAgain is the time after which a question is repeated that somebody has not answered:
+	// messages get lost.
 	AskAgain = 200 * time.Millisecond
-	// minInquiry is how long one lasts at least: those that lost their connections to the store
-	// have new ones by then.
+	// minInquiry is how long an inquiry lasts at least: a member that has lost its connection to
+	// the store has a new one by then.
 	minInquiry = 2 * time.Second
 )
 
-// inquiryTime is how long an inquiry lasts at most, with leases of that TTL: one heartbeat.
+// inquiryTime returns how long an inquiry lasts at most with leases of that TTL: one heartbeat.
 func inquiryTime(ttl time.Duration) time.Duration {
 	return max(wire.HeartbeatInterval(ttl), minInquiry)
 }
 
-// NewInquiries returns the Inquiries of an instance whose leases have that TTL.
+// NewInquiries returns the Inquiries of an instance with leases of that TTL.
 func NewInquiries(self string, ttl time.Duration) *Inquiries {
 	return &Inquiries{self: self, Time: inquiryTime(ttl), all: map[InquiryID]*inquiry{}}
 }
 
-// Add puts a job into the own inquiry that is sent next. The report says which watermark is known.
+// Add adds a job to this replica's next inquiry. watermark is what it knows itself.
 func (q *Inquiries) Add(job string, watermark int64) InquiryID {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,14 +73,14 @@ func (q *Inquiries) Add(job string, watermark int64) InquiryID {
 	return id
 }
 
-// Question is the part of an inquiry that is sent.
+// Question is what is sent of an inquiry.
 type Question struct {
 	ID      InquiryID
 	Reports []Report
 	First   bool
 }
 
-// Take returns the questions that are due, for the first time or again, and whether there may be
+// Take returns the questions to send now, for the first time or again, and whether there may be
 // more later.
 func (q *Inquiries) Take() (due []Question, more bool) {
 	q.mu.Lock()
@@ -100,8 +100,8 @@ func (q *Inquiries) Take() (due []Question, more bool) {
 	return due, more
 }
 
-// Open takes in that a question has reached this replica, or is about to be sent by it. Members are
-// to answer it, and this replica, too.
+// Open begins an inquiry whose question was received, or is about to be sent. The members and this
+// replica are to answer it.
 func (q *Inquiries) Open(id InquiryID, jobs, members []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -129,8 +129,7 @@ func (q *Inquiries) pruneLocked() {
 	}
 }
 
-// Answered takes in that a member has written back what it knows. It returns the jobs which need
-// not wait any longer.
+// Answered records that a member has answered, and returns the jobs that need not wait any longer.
 func (q *Inquiries) Answered(id InquiryID, member string) (over []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

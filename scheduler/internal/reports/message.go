@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Kind is the statement of a report about a tick.
+// Kind is what a report says about a tick.
 type Kind byte
 
 const (
@@ -40,14 +40,13 @@ const (
 	Leaving Kind = 'l'
 )
 
-// Report is something that a replica has learned from the record of a job. Times are Unix ms of
-// fleet time.
+// Report is what a replica has learned from the record of a job. Times are Unix ms of fleet time.
 type Report struct {
 	Kind  Kind
 	Job   string
 	Tick  int64
 	Until int64
-	// Watermark says that the record's watermark has reached the tick: there is no earlier one that is
+	// Watermark reports that the record's watermark has reached the tick, so no earlier tick is
 	// undecided.
 	Watermark bool
 }
@@ -71,11 +70,10 @@ type Message struct {
 
 const progressVersion = "solotick1"
 
-// UntilStep is the step to which the ends of leases are rounded up, so that those of many jobs
-// share a line.
+// UntilStep is the step to which the ends of leases are rounded up, so that many jobs share a line.
 const UntilStep = 64 // ms
 
-// Encode makes messages of at most protocol.MaxMessage bytes each.
+// Encode returns p as messages of at most protocol.MaxMessage bytes.
 func (p Message) Encode() (messages [][]byte) {
 	type group struct {
 		kind        Kind
@@ -128,7 +126,8 @@ func (p Message) Encode() (messages [][]byte) {
 	return messages
 }
 
-// Decode reads a message. It returns false when that is of another version, or none.
+// Decode reads a message. It returns false if the message is of another version, or no message at
+// all.
 func Decode(message []byte) (p Message, ok bool) {
 	head, lines, _ := strings.Cut(string(message), "\n")
 	fields := strings.Fields(head)

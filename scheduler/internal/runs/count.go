@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Count counts the runs that have to end before Run returns.
+// Count counts the runs that must end before the scheduler stops.
 type Count struct {
 	total atomic.Int64
 
@@ -15,10 +15,10 @@ type Count struct {
 	zero chan struct{} // closed when total falls to 0; nil when nobody waits
 }
 
-// Add counts one more.
+// Add counts one run more.
 func (t *Count) Add() { t.total.Add(1) }
 
-// Remove counts one less.
+// Remove counts one run less.
 func (t *Count) Remove() {
 	if t.total.Add(-1) > 0 {
 		return
@@ -31,8 +31,8 @@ func (t *Count) Remove() {
 	}
 }
 
-// Wait waits until nothing remains, for d at most and not after cut is closed, and reports whether
-// nothing is.
+// Wait waits until no run remains, for at most d and until cut is closed, and reports whether none
+// remains.
 func (t *Count) Wait(d time.Duration, cut <-chan struct{}) bool {
 	t.mu.Lock()
 	if t.total.Load() == 0 {

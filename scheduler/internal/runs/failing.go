@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Failing holds the runs of this replica whose last attempt failed, for its heartbeats. It has
-// nothing to do while nothing fails. The zero value is empty.
+// Failing keeps the runs of this replica whose last attempt failed, for its heartbeats. It costs
+// nothing while nothing fails. The zero value is empty.
 type Failing struct {
 	mu   sync.Mutex
 	runs map[grant]failingRun
@@ -30,10 +30,10 @@ type failingRun struct {
 	well   time.Duration // an attempt that runs for so long does well
 }
 
-// in reports whether the run fails now.
+// in reports whether the run still counts as failing.
 func (r *failingRun) in(now time.Time) bool { return now.Sub(r.Next) <= r.well }
 
-// Add takes in that an attempt failed, and when the next one begins.
+// Add records that an attempt failed, and that the next one begins after wait.
 func (f *Failing) Add(run jobs.Run, spec *jobs.Spec, err error, now time.Time, wait time.Duration) {
 	now = now.Truncate(time.Millisecond)
 	f.mu.Lock()
@@ -51,15 +51,15 @@ func (f *Failing) Add(run jobs.Run, spec *jobs.Spec, err error, now time.Time, w
 	f.runs[key] = r
 }
 
-// End takes in that a run has ended.
+// End records that a run has ended.
 func (f *Failing) End(job string, token int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.runs, grant{job, token})
 }
 
-// List returns the runs that fail now for a heartbeat: leader tasks first, since nothing else says
-// so of them, then those that have failed for the longest.
+// List returns the runs that fail now, for a heartbeat: leader tasks first, since nothing else
+// shows that they fail, then the runs that have failed longest.
 func (f *Failing) List(now time.Time) (list []wire.FailingRun) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,7 +87,7 @@ func (f *Failing) List(now time.Time) (list []wire.FailingRun) {
 	return list
 }
 
-// Since returns since when a run of each job fails, where it has failed more than once.
+// Since returns, for each job with a run that has failed more than once, since when.
 func (f *Failing) Since(now time.Time) map[string]time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()

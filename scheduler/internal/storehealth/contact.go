@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// leastGap and mostGap bound the gap that ends the contact with the store, which is a third of
-	// the TTL: a holder that could not renew for so long has as much time again to do it.
+	// leastGap and mostGap bound the gap that ends the contact, which is a third of the TTL. A
+	// holder that could not renew for that long has as much time again to do it.
 	leastGap, mostGap = 300 * time.Millisecond, 3500 * time.Millisecond
-	// mostSilent is for how long a replica that has lost its notifications waits for them before it
-	// relies on other answers. The permission to subscribe may be gone for good.
+	// mostSilent is how long a replica that has lost its notifications waits for them before other
+	// answers count as contact. The permission to subscribe may be gone for good.
 	mostSilent = time.Minute
 )
 
@@ -24,13 +24,14 @@ type Contact struct {
 	silent  atomic.Int64 // the instant at which notifications ceased to arrive; 0 while they do, or never did
 }
 
-// NewContact returns the contact of a replica whose leases have that TTL; there is none yet.
+// NewContact returns the contact of a replica with leases of that TTL, which the store has not
+// answered yet.
 func NewContact(ttl time.Duration) *Contact {
 	return &Contact{Contact: contact.New(min(max(ttl/3, leastGap), mostGap))}
 }
 
-// Listening ends the contact when notifications cease to arrive or arrive again. In between, one
-// server of several may be out of reach though others answer.
+// Listening ends the contact when notifications stop or arrive again. In between, one of several
+// servers may have been out of reach although others answered.
 func (c *Contact) Listening(is bool) {
 	switch {
 	case !is:
@@ -41,7 +42,8 @@ func (c *Contact) Listening(is bool) {
 	c.End()
 }
 
-// Watch notes that this replica may take over a lease that runs out then, in Unix ms of fleet time.
+// Watch notes that this replica may take over a lease that runs out at a time, in Unix ms of fleet
+// time.
 func (c *Contact) Watch(at int64) {
 	for {
 		until := c.watched.Load()
@@ -51,14 +53,14 @@ func (c *Contact) Watch(at int64) {
 	}
 }
 
-// Watches reports whether this replica may take over a lease that has run out by then or lately:
-// the contact is to last. A look may be repeated soon.
+// Watches reports whether this replica may take over a lease that runs out later than now or ran
+// out a moment ago, so that the contact must last.
 func (c *Contact) Watches(now int64) bool {
 	return c.watched.Load()+mostGap.Milliseconds() >= now
 }
 
-// Lasts returns since when there is contact, until when it lasts if nothing else is answered, and
-// whether there is any now.
+// Lasts returns when the contact began, when it ends if nothing else is answered, and whether there
+// is any now.
 func (c *Contact) Lasts(now steady.Instant) (since, until steady.Instant, ok bool) {
 	silent := steady.Instant(c.silent.Load())
 	since, until, ok = c.Since(now)

@@ -9,11 +9,11 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// CallKind is what a call of the store shows about it.
+// CallKind is the kind of a call, by what it shows about the store.
 type CallKind int
 
 const (
-	// Reads change nothing. A store that fails them does not answer.
+	// Reads change nothing. If they fail, the store does not answer.
 	Reads CallKind = iota
 	// Renewals write what is there already. Full memory fails none, so one that works says nothing
 	// about other writes.
@@ -22,7 +22,7 @@ const (
 	Writes
 )
 
-// ClaimKind returns the kind of a claim: one that was refused a tick has only read.
+// ClaimKind returns the kind of a claim. A claim that was refused has only read.
 func ClaimKind(a protocol.Answer, err error) CallKind {
 	switch {
 	case err != nil, a.Status == protocol.Granted, a.Status == protocol.Skipped, a.Status == protocol.Lost, a.Status == protocol.Queued:
@@ -32,7 +32,8 @@ func ClaimKind(a protocol.Answer, err error) CallKind {
 	}
 }
 
-// Change is that the store ceased to work, or works again: see StoreChanged of package scheduler.
+// Change reports that the store stopped working, or works again. Its fields are those of the
+// scheduler's StoreChanged.
 type Change struct {
 	Up         bool
 	WritesOnly bool
@@ -41,7 +42,7 @@ type Change struct {
 	Hint       string
 }
 
-// Health watches how the store answers.
+// Health follows whether the store answers and takes writes.
 type Health struct {
 	observe func(Change)
 	hint    func(error) string
@@ -67,23 +68,23 @@ type Health struct {
 	regained   time.Time // when a call succeeded first after that
 }
 
-// quiet is for how long no call fails before a store works again. A claim that keeps failing is
-// made again within lastRetry, so a store that fails some calls does not work all the while.
+// quiet is how long no call may fail before the store counts as working again. A claim that keeps
+// failing is repeated within that time, so a store that fails some calls stays down.
 const quiet = 1500 * time.Millisecond
 
-// New returns the health of a store that has not answered yet. It calls observe with each change.
+// New returns the Health of a store that has not answered yet. It calls observe with each change.
 func New(observe func(Change), hint func(error) string) *Health {
 	now := time.Now()
 	return &Health{observe: observe, hint: hint, changed: now, since: now, Trouble: make(chan struct{}, 1)}
 }
 
-// outageAfter is how long the store has to be down at least for its recovery to matter. One that
-// answers some calls and fails others goes down and up all the time, and what fails must not be
-// asked for again each time.
+// outageAfter is how long the store must have been down for its recovery to matter. A store that
+// fails every other call would otherwise recover all the time, and everything that failed would be
+// sent again each time.
 const outageAfter = 200 * time.Millisecond
 
-// Report takes in one call of the store, which took so long until now. recovered shows that it is
-// the first to succeed after an absence.
+// Report records the result of a call that ended now and took that long. recovered is true for the
+// first success after an outage.
 func (h *Health) Report(kind CallKind, took time.Duration, err error) (recovered bool) {
 	h.mu.Lock()
 	now := time.Now()
@@ -132,8 +133,8 @@ func (h *Health) Report(kind CallKind, took time.Duration, err error) (recovered
 	return recovered
 }
 
-// changeLocked returns the event that the store ceased to work, or works. Where a write failed, the
-// next read decides which of the two it is: the store does not answer, or only writes fail.
+// changeLocked returns the change that a call has caused, if any. After a failed write, the next
+// read decides whether the store does not answer or only writes fail.
 func (h *Health) changeLocked(kind CallKind, made, now time.Time, err error) (event Change, changed bool) {
 	ceased := h.works || !h.said
 	switch {
@@ -152,36 +153,36 @@ func (h *Health) changeLocked(kind CallKind, made, now time.Time, err error) (ev
 	return event, false
 }
 
-// LastError returns what a call failed with last.
+// LastError returns the error of the last call that failed, or nil if none has.
 func (h *Health) LastError() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.last
 }
 
-// FailedLast returns when a call failed last; the zero time when none has.
+// FailedLast returns when a call last failed, or the zero time if none has.
 func (h *Health) FailedLast() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.failed
 }
 
-// IsUp reports whether the store has answered the last call.
+// IsUp reports whether the store answered the last call.
 func (h *Health) IsUp() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.up
 }
 
-// IsWorking reports what the last event said: that no call fails, nor did one lately.
+// IsWorking reports whether the store works, as the last Change said.
 func (h *Health) IsWorking() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.works
 }
 
-// IsProbed reports whether the store did not work when it was called last: the next calls show
-// when it does.
+// IsProbed reports whether the store did not work when it was last called, so that the next calls
+// show when it does.
 func (h *Health) IsProbed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Timeout bounds calls of the store. Calls that are made at about the same time share a
-// context, and with it a timer. One for each is a good part of a call's cost where the store is
-// near.
+// Timeout bounds calls of the store. Calls that start at about the same time share a context and
+// its timer: a timer for each call would be a good part of its cost if the store is near.
 type Timeout struct {
 	Limit time.Duration // the most a call may take; one may have up to an eighth less
 
@@ -21,10 +20,10 @@ type sharedLimit struct {
 	cancel context.CancelFunc
 }
 
-// NewTimeout returns a Timeout for calls that take so long at most.
+// NewTimeout returns a Timeout for calls that may take that long.
 func NewTimeout(limit time.Duration) *Timeout { return &Timeout{Limit: limit} }
 
-// Context returns a context for a call that is made now.
+// Context returns the context of a call that starts now.
 func (l *Timeout) Context(now time.Time) context.Context {
 	before := l.shared.Load()
 	if before != nil && now.Before(before.until) {
@@ -39,7 +38,7 @@ func (l *Timeout) Context(now time.Time) context.Context {
 	return ctx
 }
 
-// Close ends the newest context. No call is under way any more.
+// Close cancels the newest context. No call may be under way.
 func (l *Timeout) Close() {
 	if last := l.shared.Swap(nil); last != nil {
 		last.cancel()
