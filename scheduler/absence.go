@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// lastHeartbeat is the newest one of those that serve a set of groups.
+// lastHeartbeat is the newest heartbeat of the replicas that serve a set of groups.
 type lastHeartbeat struct {
 	at    time.Time
 	by    string
@@ -22,9 +22,9 @@ type lastHeartbeat struct {
 }
 
 // lookBack notes that for a while no replica sent heartbeats, or none that serves the groups of
-// some job. This replica is about to send its first one, or its first after a silence. came is
-// since when it could have, by fleet time: the time after that is the store's absence. It reports
-// false when the store did not answer.
+// some job. This replica is about to send its first heartbeat, or its first after a silence. came
+// is the fleet time at which it could have sent one, so the time after that counts as the store's
+// absence. It returns false if the store does not answer.
 func (s *Scheduler) lookBack(came time.Time) bool {
 	ctx, cancel := s.call()
 	defer cancel()
@@ -50,8 +50,8 @@ func (s *Scheduler) lookBack(came time.Time) bool {
 	return true
 }
 
-// groupSets returns the sets of groups of this replica's jobs, each sorted and once; first the
-// empty one, which every replica serves.
+// groupSets returns each set of groups that jobs of this replica name, sorted. The empty set, which
+// every replica serves, comes first.
 func (s *Scheduler) groupSets() [][]string {
 	sets := [][]string{nil}
 	known := map[string]bool{"[]": true}
@@ -75,7 +75,7 @@ func (s *Scheduler) groupSets() [][]string {
 	return sets
 }
 
-// newestHeartbeat returns the newest of those that serve one of the groups, for all that is known.
+// newestHeartbeat returns the newest known heartbeat of a replica that serves one of the groups.
 func newestHeartbeat(replicas []protocol.Member, groups []string) (last lastHeartbeat) {
 	for _, m := range replicas {
 		r, err := heartbeat.Decode(m.Info)
@@ -101,5 +101,5 @@ func (s *Scheduler) noteEdit(c *contender, r protocol.Record, sent, received tim
 	})
 }
 
-// readable makes one line of a schedule.
+// readable returns the text of a schedule as one line.
 func readable(text string) string { return strings.Join(strings.Fields(text), " ") }

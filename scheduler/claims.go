@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// claimedLocked takes in the answer to a claim.
+// claimedLocked applies the answer to a claim.
 func (c *contender) claimedLocked(r *request, a reply) {
 	answer, tick := a.answer, r.claim.Tick
 	if answer.Status == protocol.Unknown {
@@ -62,8 +62,8 @@ func (c *contender) claimedLocked(r *request, a reply) {
 	c.waitedLocked(r, answer.Status == protocol.Busy, now)
 }
 
-// noRoomLocked takes in the answer to a claim without room, and reports whether the tick needs some
-// after all: then it waits in the queue, where it is already.
+// noRoomLocked applies the answer to a claim without room. It reports whether the tick needs room
+// after all; then it waits in the queue.
 func (c *contender) noRoomLocked(a protocol.Answer, tick, now int64) bool {
 	if a.Status != protocol.Busy || a.Holder != "" {
 		c.short = 0
@@ -81,7 +81,7 @@ func (c *contender) noRoomLocked(a protocol.Answer, tick, now int64) bool {
 	return true
 }
 
-// restOf is for how long nothing is decided after an answer.
+// restOf returns how long the contender rests after an answer, and why.
 func restOf(a protocol.Answer, now int64) rest {
 	switch a.Status {
 	case protocol.Early:
@@ -97,7 +97,7 @@ func restOf(a protocol.Answer, now int64) rest {
 	}
 }
 
-// waitedLocked takes in whether the tick that was claimed has to wait for an earlier one.
+// waitedLocked remembers whether the claimed tick must wait for an earlier one.
 func (c *contender) waitedLocked(r *request, busy bool, now int64) {
 	if busy || r.waited {
 		c.cursor.Blocked = now
@@ -127,8 +127,8 @@ func (c *contender) grantedLocked(r *request, a reply) {
 	}
 }
 
-// settledLocked takes in that a claim has settled another tick besides, or this one for another
-// reason than its own.
+// settledLocked reports another tick that a claim has settled, or this one if it was settled for
+// another reason than the claim's own.
 func (c *contender) settledLocked(t protocol.Settled) {
 	c.open.drop(t.Tick)
 	c.s.report(reports.Report{Kind: reports.Settled, Job: c.name, Tick: t.Tick})
@@ -150,7 +150,7 @@ func (c *contender) undoneLocked(tick int64, outcome lease.Outcome, reason strin
 	c.emitLocked(TicksSkipped{Job: c.name, To: utc(tick), Count: 1, Outcome: outcome, Reason: reason})
 }
 
-// learnLocked takes in what an answer says of the record.
+// learnLocked applies what an answer shows of the record.
 func (c *contender) learnLocked(a protocol.Answer, tick, now int64, overtaken bool) {
 	c.advanceLocked(a.Watermark)
 	c.open.drop(tick)

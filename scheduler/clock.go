@@ -12,12 +12,12 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// clockWords maps a replica's opinion of the store's clock to the word for it in heartbeats.
+// clockWords maps a replica's opinion of the store's clock to its word in heartbeats.
 var clockWords = map[clock.State]string{
 	clock.Doubted: heartbeat.ClockDoubted, clock.Stepped: heartbeat.ClockStepped, clock.Trusted: heartbeat.ClockTrusted,
 }
 
-// looked takes in what a look at the store's clock has shown.
+// looked applies the result of a look at the store's clock.
 func (s *Scheduler) looked(sent, received, now time.Time) {
 	sample := s.clock.Compare(sent, received, now)
 	defer func() { s.observe(ClockSampled{Offset: time.Until(s.clock.Now()), RTT: sample.RTT}) }()
@@ -41,8 +41,8 @@ func (s *Scheduler) looked(sent, received, now time.Time) {
 	}
 }
 
-// firstLook asks this machine's own clock and the live members whether the store's clock is to be
-// trusted. Members that cannot be asked say nothing.
+// firstLook asks this machine's clock and the live members whether the store's clock can be
+// trusted. Members that cannot be asked do not count.
 func (s *Scheduler) firstLook(sample clock.Sample, received, now time.Time) {
 	s.firstLooks <- struct{}{}
 	defer func() { <-s.firstLooks }()
@@ -65,8 +65,8 @@ func (s *Scheduler) firstLook(sample clock.Sample, received, now time.Time) {
 	}
 }
 
-// clockSeen takes in the store's time from the answer to a claim. One that is not plausible is left
-// to the next look.
+// clockSeen adds the store's time in the answer to a claim to the estimate. If the time is not
+// plausible, the next look decides.
 func (s *Scheduler) clockSeen(sent, received, now time.Time) {
 	sample := s.clock.Compare(sent, received, now)
 	estimate, slack := s.clock.Estimate()
@@ -80,12 +80,12 @@ func (s *Scheduler) clockSeen(sent, received, now time.Time) {
 	}
 }
 
-// until is the latest time of the store at which a request that is sent now may change anything.
+// until returns the latest store time at which a request that is sent now may change anything.
 func (s *Scheduler) until() time.Time { return s.clock.Now().Add(s.trust.Limit) }
 
-// takeoverUntil is the latest time of the store at which a claim that is sent now may take over the
-// lease of another. A holder that lives has renewed within a third of the TTL. While nothing may be
-// taken over, that time has long passed.
+// takeoverUntil returns the latest store time at which a claim that is sent now may take over a
+// lease. A live holder has renewed within a third of the TTL. While nothing may be taken over, that
+// time is long past.
 func (s *Scheduler) takeoverUntil() time.Time {
 	if s.quietFor() > 0 {
 		return never
@@ -93,11 +93,10 @@ func (s *Scheduler) takeoverUntil() time.Time {
 	return s.clock.Now().Add(max(s.ttl/3, minTakeoverBound))
 }
 
-// minTakeoverBound is the least time that a request is allowed on its way to the store, however
-// short the TTL.
+// minTakeoverBound is the least time that a request has to reach the store, however short the TTL.
 const minTakeoverBound = 200 * time.Millisecond
 
-// bounded takes in how a call went that carries such a bound. kind is what its success shows.
+// bounded records the result of a call with such a bound. kind is what its success shows.
 func (s *Scheduler) bounded(kind storehealth.CallKind, began time.Time, err error) {
 	received := time.Now()
 	if b, ok := errors.AsType[*protocol.BoundsError](err); ok {
@@ -111,7 +110,7 @@ func (s *Scheduler) bounded(kind storehealth.CallKind, began time.Time, err erro
 	s.answered(kind, received.Sub(began), err)
 }
 
-// judgeClock takes in what the live members say about the store's clock.
+// judgeClock trusts the store's clock again if the heartbeats of live members allow it.
 func (s *Scheduler) judgeClock(members []heartbeat.Replica) {
 	now, v := s.clockView()
 	if v.State == clock.Trusted {
@@ -125,8 +124,8 @@ func (s *Scheduler) judgeClock(members []heartbeat.Replica) {
 	}
 }
 
-// clockTrusted goes on after claims were held: it plans again, from the present records, every tick
-// that was planned by the former clock.
+// clockTrusted resumes after claims were held. It reads the records again and plans every tick
+// again that was planned by the former clock.
 func (s *Scheduler) clockTrusted(by, at time.Duration) {
 	held, step := s.trust.HeldFor(at)
 	s.observe(ClockChanged{Trusted: true, By: by, Held: held})
@@ -142,7 +141,7 @@ func (s *Scheduler) clockTrusted(by, at time.Duration) {
 	s.wantAnnounce()
 }
 
-// clockView returns the store's time as it is now, trusted or not, and what this replica thinks of
+// clockView returns the present time of the store, trusted or not, and what this replica knows of
 // that clock.
 func (s *Scheduler) clockView() (time.Time, clock.View) {
 	local := s.clock.Local(time.Now())
@@ -151,14 +150,14 @@ func (s *Scheduler) clockView() (time.Time, clock.View) {
 	return time.Unix(0, int64(local+v.Offset)).UTC(), v
 }
 
-// quietFor is for how long nothing may be taken over from now on: the store's clock has stepped,
-// and holders that live have to renew first.
+// quietFor returns how long nothing may be taken over, because the store's clock has stepped and
+// live holders must renew first.
 func (s *Scheduler) quietFor() time.Duration {
 	return s.trust.QuietFor(s.clock.Local(time.Now()))
 }
 
-// lookAhead reads the records of jobs whose watermarks lie in the future. A wrong clock has moved
-// them; they may have been brought back.
+// lookAhead reads the records of jobs whose watermark is in the future because of a wrong clock.
+// Somebody may have repaired them.
 func (s *Scheduler) lookAhead() {
 	found := false
 	for _, c := range s.jobs.Load().contenders {
@@ -173,7 +172,7 @@ func (s *Scheduler) lookAhead() {
 	}
 }
 
-// clockChanged forgets every plan that was made by the former clock.
+// clockChanged drops every plan that was made by the former clock.
 func (c *contender) clockChanged() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

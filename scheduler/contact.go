@@ -7,8 +7,9 @@ import (
 	"github.com/solotick/solotick/internal/steady"
 )
 
-// contactEvery is how often the store has to answer for contact to last. While no lease of another
-// is known, it need not: contact that begins with a lease is old enough when that runs out.
+// contactEvery returns how often the store must answer so that contact lasts. It need not last
+// while no lease of another replica is known: contact that begins with a lease is old enough when
+// the lease runs out.
 func (s *Scheduler) contactEvery() time.Duration {
 	if !s.contact.Watches(s.clock.Ms()) {
 		return idleEvery
@@ -16,14 +17,14 @@ func (s *Scheduler) contactEvery() time.Duration {
 	return max(s.contact.Gap()/2, probeEvery)
 }
 
-// settling reports whether a call of the store failed a moment ago: what ended meanwhile may not be
-// settled yet.
+// settling reports whether a call of the store failed a moment ago, so that runs which have ended
+// since may not be settled yet.
 func (s *Scheduler) settling() bool {
 	failed := s.health.FailedLast()
 	return !failed.IsZero() && (!s.health.IsUp() || time.Since(failed) < protocol.ReturnGrace(s.ttl))
 }
 
-// contactLocked returns the contact with the store as far as it keeps the job.
+// contactLocked returns the contact with the part of the store that keeps the job.
 func (c *contender) contactLocked(now steady.Instant) (since, until steady.Instant, ok bool) {
 	since, until, ok = c.s.contact.Lasts(now)
 	if c.contact != 0 {
@@ -39,15 +40,15 @@ func (c *contender) contactLocked(now steady.Instant) (since, until steady.Insta
 	return since, until, ok && !c.silentLocked(now)
 }
 
-// silentLocked reports whether the job's requests have failed for so long that those of a holder may
-// have failed, too. Of a store of several servers others may answer meanwhile.
+// silentLocked reports whether the job's requests have failed for so long that those of a holder
+// may have failed too. If the store has several servers, others may have answered meanwhile.
 func (c *contender) silentLocked(now steady.Instant) bool {
 	return c.failing != 0 && c.failing.Until(now) > c.s.contact.Gap()
 }
 
-// boundTakeoverLocked sets what a claim that is sent now may treat as ended. It takes nothing over
-// where it reaches the store after the contact that it names: the store may have been away on its
-// way, and the holder as well.
+// boundTakeoverLocked sets which leases a claim that is sent now may treat as ended. If the claim
+// arrives after the contact that it names has ended, it takes nothing over: the store may have been
+// away meanwhile, for the holder too.
 func (c *contender) boundTakeoverLocked(claim *protocol.Claim) {
 	now, fleet := steady.Now(), c.s.clock.Now()
 	since, until, ok := c.contactLocked(now)
@@ -64,8 +65,9 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// takeoverInLocked is how long a claim has to wait until it may take something over whose holder was
-// out of reach, as this replica may have been. may reports that it may take over some things now.
+// takeoverInLocked returns how long a claim must wait before it may take over from a holder that
+// was out of reach, as this replica may have been. may reports whether it may take over other
+// leases now.
 func (c *contender) takeoverInLocked() (wait time.Duration, may bool) {
 	now := steady.Now()
 	since, _, ok := c.contactLocked(now)
@@ -76,5 +78,5 @@ func (c *contender) takeoverInLocked() (wait time.Duration, may bool) {
 	return max(now.Until(since.Add(protocol.ReturnGrace(c.s.ttl))), quiet, lateRetry*time.Millisecond), quiet == 0
 }
 
-// never is a time that has long passed by every store's clock.
+// never is a time that is long past by every store's clock.
 var never = time.UnixMilli(1)

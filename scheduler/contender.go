@@ -18,9 +18,9 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// contender claims the ticks of one job, or skips them. One goroutine at a time does so, and one
-// request at a time is under way, so claims of a job are in order. The runs have goroutines of
-// their own. See state for what it does when. All times are Unix ms of fleet time.
+// contender claims or skips the ticks of one job. One goroutine at a time does so, with one request
+// at a time under way, so the claims of a job are in order. Each run has its own goroutine. See
+// state for what a contender does. All times are Unix ms of fleet time.
 type contender struct {
 	s       *Scheduler
 	name    string
@@ -64,7 +64,7 @@ type contender struct {
 	doubt   doubt
 }
 
-// record holds the known parts of a job's record besides its ticks.
+// record holds what is known of a job's record besides its ticks.
 type record struct {
 	synced     bool            // it has been read, and is there
 	stale      bool            // it is to be read again, while the contender goes on
@@ -91,24 +91,23 @@ func newContender(s *Scheduler, job *jobs.Job) *contender {
 // IsBackup reports whether others claim the job's ticks before this replica.
 func (c *contender) IsBackup() bool { return c.backup.Load() }
 
-// defineLocked makes the contender one of this job.
+// defineLocked sets the definition of the job.
 func (c *contender) defineLocked(job *jobs.Job) {
 	c.Definition = c.s.common.Define(job)
 	c.ranking, c.defined, c.edited, c.had = nil, false, 0, nil
 }
 
-// policiesLocked are those of the definition and the record.
+// policiesLocked returns the policies in the definition and in the record.
 func (c *contender) policiesLocked() *plan.Policies {
 	return &plan.Policies{Spec: c.Spec, TickAfter: c.TickAfter, Due: c.Due, Edited: c.edited, Had: c.had, Resumed: c.resumed}
 }
 
-// handlerLocked makes the function that runs a tick: see chain.NewThen.
+// handlerLocked returns the function that runs a tick: see chain.NewThen.
 func (c *contender) handlerLocked() func(ctx context.Context, run jobs.Run, then func(error)) {
 	return chain.NewThen(c.Job, chain.Hooks{Wrappers: c.s.wrappers, OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }
 
-// setHandler makes the runs that begin from now on call the handler of job, which is defined as the
-// one before.
+// setHandler makes later runs call the handler of job, whose definition is the same as before.
 func (c *contender) setHandler(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -117,8 +116,7 @@ func (c *contender) setHandler(job *jobs.Job) {
 	c.Definition = &next
 }
 
-// redefine goes on with another definition of the job. Runs that are under way go on under the one
-// before.
+// redefine replaces the definition of the job. Runs that have begun keep the old one.
 func (c *contender) redefine(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -131,7 +129,7 @@ func (c *contender) redefine(job *jobs.Job) {
 	}
 }
 
-// remove contends no more. Runs that are under way go on.
+// remove stops contending. Runs that have begun go on.
 func (c *contender) remove() {
 	c.mu.Lock()
 	defer c.unlock()
@@ -143,7 +141,7 @@ func (c *contender) remove() {
 	}
 }
 
-// emitLocked sends an event as soon as the mutex is unlocked: an observer may be slow.
+// emitLocked queues an event until the mutex is unlocked, because an observer may be slow.
 func (c *contender) emitLocked(e Event) {
 	if c.events == nil {
 		c.events = new([]Event)
@@ -151,7 +149,7 @@ func (c *contender) emitLocked(e Event) {
 	*c.events = append(*c.events, e)
 }
 
-// unlock unlocks the mutex and sends what there is to be sent.
+// unlock unlocks the mutex and sends the queued events.
 func (c *contender) unlock() {
 	events := c.events
 	c.events = nil
@@ -164,7 +162,7 @@ func (c *contender) unlock() {
 	}
 }
 
-// poke makes the contender look at once whether there is something to do.
+// poke makes the contender look for work at once.
 func (c *contender) poke() {
 	c.mu.Lock()
 	defer c.unlock()
@@ -179,7 +177,7 @@ func (c *contender) pokeLocked() {
 	c.rescheduleLocked()
 }
 
-// ended takes in that a run of this replica is over. open says that its tick is not settled.
+// ended handles the end of a run of this replica. open reports that its tick is not settled.
 func (c *contender) ended(l *lease.Lease, open bool) {
 	tick := l.Tick()
 	c.mu.Lock()

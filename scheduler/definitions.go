@@ -11,10 +11,11 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// renote is after how long a definition is noted again that the journal may have dropped.
+// renote is how long a definition that was noted is not noted again. After that the journal may
+// have dropped it.
 const renote = 24 * time.Hour
 
-// definitionNotes holds a replica's notes on how its jobs are defined.
+// definitionNotes remembers which definitions this replica has noted.
 type definitionNotes struct {
 	noted map[string]bool // revisions
 	began time.Time
@@ -23,8 +24,8 @@ type definitionNotes struct {
 	order *membership.Ranking
 }
 
-// noteDefinitions keeps in the store how this replica's jobs are defined, for people, until ctx
-// ends. Only those of which heartbeats name the revisions are of use.
+// noteDefinitions writes the definitions of this replica's jobs to the store, for people, until ctx
+// ends. Only definitions whose revisions are in heartbeats are of use.
 func (s *Scheduler) noteDefinitions(ctx context.Context) {
 	var notes definitionNotes
 	for ctx.Err() == nil {
@@ -41,9 +42,9 @@ func (s *Scheduler) noteDefinitions(ctx context.Context) {
 	}
 }
 
-// noteMissing notes the definitions of the jobs that this replica claims first. If every replica
-// noted all of its jobs, the start of a large fleet would be mostly that. It ends at the first
-// failure.
+// noteMissing notes the definitions of the jobs that this replica claims first, until a call fails.
+// If every replica noted all of its jobs, most of the start of a large fleet would be spent on
+// that.
 func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 	set, order := s.jobs.Load(), s.peers.Current()
 	if len(set.revisions) > heartbeat.MostJobs || set == notes.set && order == notes.order {
@@ -70,7 +71,7 @@ func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 	notes.set, notes.order = set, order
 }
 
-// remembersSince returns since when the store has its records.
+// remembersSince returns how far back the store remembers.
 func (s *Scheduler) remembersSince() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// doubt holds a contender's knowledge of a record that has lost something.
+// doubt is what a contender knows of a record that has lost something.
 type doubt struct {
 	inquiries map[reports.InquiryID]int64 // those that the job is in, and until when they last
 	settled   [4]int64                    // ticks that others have reported as settled, of late
@@ -22,11 +22,12 @@ type doubt struct {
 	proven    bool                        // the record has lost something: reports count more than the record
 }
 
-// inDoubtLocked reports whether nothing may be claimed, since others know more of the job than its
-// record, or knew it until a moment ago.
+// inDoubtLocked reports whether nothing may be claimed, because other replicas know, or knew until
+// a moment ago, more of the job than its record.
 func (c *contender) inDoubtLocked() bool { return c.doubtEndsLocked() != 0 || c.doubt.asked }
 
-// doubtStepLocked returns the next step then: to wait, and in the end to have the record read.
+// doubtStepLocked returns the next step while the job is in doubt: to wait, and at the end to have
+// the record read.
 func (c *contender) doubtStepLocked() step {
 	if ends := c.doubtEndsLocked(); ends != 0 {
 		return step{state: doubting, at: ends}
@@ -34,7 +35,7 @@ func (c *contender) doubtStepLocked() step {
 	return step{state: confirming, at: 1}
 }
 
-// doubtEndsLocked is until when the job is in doubt at most; 0 when it is not.
+// doubtEndsLocked returns when the doubt ends at the latest, or 0 if the job is not in doubt.
 func (c *contender) doubtEndsLocked() (ends int64) {
 	if len(c.doubt.inquiries) == 0 {
 		return 0
@@ -50,8 +51,8 @@ func (c *contender) doubtEndsLocked() (ends int64) {
 	return ends
 }
 
-// askLocked asks the live members for what they know of the job, unless somebody has. Known here is
-// a watermark.
+// askLocked asks the live members what they know of the job, unless somebody has asked already.
+// watermark is what the record has.
 func (c *contender) askLocked(watermark int64) {
 	c.doubt.asked = true
 	if c.doubtEndsLocked() == 0 {
@@ -69,16 +70,16 @@ func (c *contender) doubtLocked(id reports.InquiryID) {
 	}
 }
 
-// forgottenLocked leaves it to the syncer to make the record again, or to read the part of it that
-// was brought back.
+// forgottenLocked leaves it to the syncer to make the record again, or to read what others have
+// brought back.
 func (c *contender) forgottenLocked() {
 	c.synced, c.pending = false, nil
 	c.doubt.missing = true
 	c.s.wantSync()
 }
 
-// doubtRecordLocked takes in a record that was read. If it has lost something, though the store
-// remembers as long as before, others are asked for what they know.
+// doubtRecordLocked checks a record that was read. If it has lost something although the store
+// remembers as far back as before, it asks the other replicas.
 func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
 	lost := remembers && (c.doubt.missing || r.Made || r.Restored)
 	c.doubt.missing = false
@@ -92,8 +93,8 @@ func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
 	}
 }
 
-// verifyRecord has the record read if this replica is likely to know better what became of the
-// newest tick. It claims the job's ticks first, or next, or decided that one.
+// verifyRecord has the record read if this replica probably knows best what became of the newest
+// tick: it decided that tick, or claims the job's ticks first or second.
 func (c *contender) verifyRecord() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,9 +103,8 @@ func (c *contender) verifyRecord() {
 	}
 }
 
-// suspectLocked takes in which ticks the record has open. If one of them was reported as settled,
-// either that report was wrong or the store has lost the settlement. The replicas that know better
-// are asked, once.
+// suspectLocked looks for open ticks that were reported as settled. Either the report was wrong or
+// the store has lost the settlement, so it asks the other replicas, once.
 func (c *contender) suspectLocked(open []protocol.Open) {
 	for _, o := range open {
 		if i := slices.Index(c.doubt.settled[:], o.Tick); o.Tick != 0 && i >= 0 {
@@ -114,7 +114,7 @@ func (c *contender) suspectLocked(open []protocol.Open) {
 	}
 }
 
-// reportSettled notes that others have reported a tick as settled.
+// reportSettled remembers that others have reported a tick as settled.
 func (d *doubt) reportSettled(tick int64) {
 	if !slices.Contains(d.settled[:], tick) {
 		copy(d.settled[1:], d.settled[:])
@@ -122,8 +122,8 @@ func (d *doubt) reportSettled(tick int64) {
 	}
 }
 
-// questioned handles the question of another replica about the job, of which that replica knows the
-// given watermark. If this replica may know more, it writes that back.
+// questioned handles a question about the job from a replica that knows this watermark. If this
+// replica may know more, it writes that back.
 func (c *contender) questioned(id reports.InquiryID, watermark int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +137,7 @@ func (c *contender) questioned(id reports.InquiryID, watermark int64) {
 	c.rescheduleLocked()
 }
 
-// resume takes in that all have answered an inquiry.
+// resume ends the doubt of an inquiry that all have answered.
 func (c *contender) resume(id reports.InquiryID) {
 	c.mu.Lock()
 	delete(c.doubt.inquiries, id)
@@ -145,7 +145,7 @@ func (c *contender) resume(id reports.InquiryID) {
 	c.poke()
 }
 
-// leases returns those of the ticks that this replica runs.
+// leases returns the leases of the ticks that this replica runs.
 func (c *contender) leases() (leases []*lease.Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *Scheduler) sendQuestions(ctx context.Context) {
 	}
 }
 
-// questioned takes in a question of another replica.
+// questioned handles a question from another replica.
 func (s *Scheduler) questioned(from, instance string, asked []reports.Report) {
 	if len(asked) == 0 {
 		return
@@ -192,7 +192,7 @@ func (s *Scheduler) openInquiry(id reports.InquiryID, asked []reports.Report, fr
 	s.wantSync() // and then it is answered
 }
 
-// answer says that this replica has written back what it knows.
+// answer tells the others that this replica has written back what it knows.
 func (s *Scheduler) answer(mine map[reports.InquiryID][]string) {
 	if len(mine) == 0 {
 		return
@@ -217,7 +217,7 @@ func (s *Scheduler) answer(mine map[reports.InquiryID][]string) {
 	}
 }
 
-// memberAnswered takes in that a member has answered an inquiry.
+// memberAnswered records that a member has answered an inquiry.
 func (s *Scheduler) memberAnswered(id reports.InquiryID, member string) {
 	byName := s.jobs.Load().byName
 	for _, job := range s.inquiries.Answered(id, member) {
@@ -227,7 +227,8 @@ func (s *Scheduler) memberAnswered(id reports.InquiryID, member string) {
 	}
 }
 
-// renewNow renews leases and waits for it: a record that has lost them has them again.
+// renewNow renews leases and waits until they are, so that a record that has lost them has them
+// again.
 func renewNow(ctx context.Context, leases []*lease.Lease) {
 	var renewed []chan struct{}
 	for _, l := range leases {

@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// facts writes down what this replica notices, in the background: nothing waits for it. While the
-// store is away a bounded number of facts is kept; facts that are lost make an explanation say
+// facts are what this replica has noticed, for the journal. They are written in the background.
+// While the store is away, a bounded number is kept; a fact that is lost makes an explanation say
 // less.
 type facts struct {
 	mu      sync.Mutex
@@ -37,7 +37,7 @@ func newFacts() *facts {
 	return &facts{wake: make(chan struct{}, 1)}
 }
 
-// add does not block.
+// add queues a fact. It does not block.
 func (f *facts) add(job string, fact fleet.Fact) {
 	f.mu.Lock()
 	if len(f.pending) < mostPending {
@@ -65,7 +65,7 @@ func (f *facts) drop() {
 	f.pending = f.pending[1:]
 }
 
-// writeFacts writes until ctx ends, and then the remaining facts, if the store answers.
+// writeFacts writes facts until ctx ends, and then those that remain if the store answers.
 func (s *Scheduler) writeFacts(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -112,7 +112,7 @@ func (s *Scheduler) writeFact(ctx context.Context, p pendingFact) error {
 	return s.store.Append(limited, p.job, p.Request(), p.Encode())
 }
 
-// isKnown reports whether enough others have noted the same.
+// isKnown reports whether enough other replicas have noted the same.
 func (s *Scheduler) isKnown(mine fleet.Fact) bool {
 	view, err := fleet.New(s.store)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Scheduler) isKnown(mine fleet.Fact) bool {
 	return err == nil && others >= mostAway
 }
 
-// storeIsBack notes that the store did not answer this replica for a while, until now.
+// storeIsBack notes that the store did not answer this replica from since until now.
 func (s *Scheduler) storeIsBack(since time.Time) {
 	now := time.Now()
 	if now.Sub(since) < leastAway {
@@ -142,9 +142,9 @@ func (s *Scheduler) storeIsBack(since time.Time) {
 	})
 }
 
-// noteHold notes that claims were held until now, for as long as that; by is how far the store's
-// clock is from what it was before. By that clock the hold began when it was trusted last: a clock
-// that was put forward for good has skipped the rest.
+// noteHold notes that claims were held for that long, until now. by is how far the store's clock is
+// from where it was. By that clock the hold began when it was last trusted: a clock that was put
+// forward for good has skipped the rest.
 func (s *Scheduler) noteHold(by, held, step time.Duration) {
 	if held < leastAway {
 		return

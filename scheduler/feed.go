@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/internal/sleep"
 )
 
-// feed sends what this replica learns from records to the others, so that they need not look
-// themselves. A report that is lost on the way costs them a look.
+// feed sends what this replica learns from records to the other replicas, so that they need not
+// read them. If a report is lost, they read the record.
 type feed struct {
 	mu      sync.Mutex
 	pending map[reported]reports.Report
@@ -20,24 +20,24 @@ type feed struct {
 	hurry   chan struct{} // of size 1: somebody waits for what is pending
 }
 
-// reported is the subject of one report of a batch.
+// reported is what one report of a batch is about.
 type reported struct {
 	job  string
 	tick int64
 }
 
 const (
-	// batchTime is for how long reports are collected before they are sent.
+	// batchTime is how long reports are collected before they are sent.
 	batchTime = 50 * time.Millisecond
-	// betweenBatches is the time between two batches. It is less than backupDelay by as much as a
-	// message may take. While a replica works off a backlog, each batch arrives before the first
-	// backup gives up waiting for it.
+	// betweenBatches is the time between two batches. It is shorter than backupDelay by the time
+	// that a message may take. So while a replica works off a backlog, each batch arrives before
+	// the first backup stops waiting for it.
 	betweenBatches = 150 * time.Millisecond
-	// hurriedTime is for how long reports are collected that others wait for.
+	// hurriedTime is how long reports are collected if others wait for them.
 	hurriedTime = 5 * time.Millisecond
 	// maxPending is how many reports wait to be sent; more are dropped.
 	maxPending = 1 << 16
-	// leavingTimeout bounds the time that a replica that stops takes to say so.
+	// leavingTimeout bounds how long a replica that stops takes to say so.
 	leavingTimeout = 200 * time.Millisecond
 )
 
@@ -45,7 +45,7 @@ func newFeed() *feed {
 	return &feed{pending: map[reported]reports.Report{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 }
 
-// add queues a report. A later one about the same tick takes the place of the one before.
+// add queues a report. A later report about the same tick replaces it.
 func (f *feed) add(r reports.Report) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,7 +65,7 @@ func (f *feed) add(r reports.Report) {
 	}
 }
 
-// wakeUp has pending reports sent a moment later.
+// wakeUp has the pending reports sent after batchTime.
 func (f *feed) wakeUp() {
 	select {
 	case f.wake <- struct{}{}:
@@ -86,7 +86,7 @@ func (f *feed) take() []reports.Report {
 	return list
 }
 
-// report sends something that this replica has learned to the others, a moment later.
+// report sends what this replica has learned to the others, a moment later.
 func (s *Scheduler) report(r reports.Report) {
 	if !s.peers.Alone() {
 		s.feed.add(r)
@@ -185,7 +185,7 @@ func (s *Scheduler) rank(replicas []heartbeat.Replica) {
 	}
 }
 
-// memberLeft takes in that another replica claims nothing more.
+// memberLeft handles a replica that claims nothing more.
 func (s *Scheduler) memberLeft(replica, instance string) {
 	if s.peers.Leave(replica, instance) {
 		s.reranked()

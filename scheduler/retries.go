@@ -10,13 +10,13 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// retries are the runs under one lease that failed and were followed by another: for the history.
+// retries are the failed runs under one lease that were followed by another run, for the history.
 type retries struct {
 	runs  []wire.Run // the newest, oldest first
 	began time.Time  // when the one that follows them did, by fleet time
 }
 
-// maxRetryError bounds the text of an error that is kept until the tick is settled.
+// maxRetryError bounds the text of an error that is kept until the tick is settled, in bytes.
 const maxRetryError = 256
 
 func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
@@ -37,8 +37,8 @@ func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
 	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
 }
 
-// recordAttempt records a retry in the store, so that a takeover counts on from it. The lease is
-// good whether or not that works.
+// recordAttempt records a retry in the store, so that a takeover continues its count. The lease
+// stays good even if that fails.
 func (c *contender) recordAttempt(ctx context.Context, run jobs.Run) {
 	if l, ok := run.Lease.(*lease.Lease); ok {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -53,7 +53,7 @@ func (c *contender) recordAttempt(ctx context.Context, run jobs.Run) {
 	}
 }
 
-// takeRetries returns the attempts that were retried under a lease that has ended.
+// takeRetries returns and forgets the failed runs under a lease that has ended.
 func (c *contender) takeRetries(token int64) retries {
 	c.mu.Lock()
 	defer c.unlock()
@@ -65,7 +65,7 @@ func (c *contender) takeRetries(token int64) retries {
 	return r
 }
 
-// runBefore is the last run of the holder from which a tick was taken over.
+// runBefore returns the last run of the holder from which a tick was taken over.
 func runBefore(a protocol.Answer) *wire.Run {
 	r := &wire.Run{
 		Attempt: a.Former.Attempt, Replica: a.Former.Holder, Token: a.Former.Token, Started: time.UnixMicro(a.Former.Token),

@@ -15,7 +15,7 @@ import (
 // returned.
 
 // roomLocked reports whether the contender has room for the run of a tick that came due then. If
-// not, it is woken when there is some.
+// not, the contender is woken when there is some.
 func (c *contender) roomLocked(due int64) bool {
 	if c.room > 0 {
 		return true
@@ -31,13 +31,13 @@ func (c *contender) roomLocked(due int64) bool {
 	return true
 }
 
-// needsNoRoomLocked reports whether a claim of the job's next tick is of use without room: the tick
-// is skipped, or is to wait for a run of this replica and to have its room.
+// needsNoRoomLocked reports whether a claim of the next tick makes sense without room: the tick is
+// skipped, or waits for a run of this replica and takes over its room.
 func (c *contender) needsNoRoomLocked() bool {
 	return c.paused != nil || c.Spec.Overlap == jobs.Replace && c.runsLocked()
 }
 
-// takeRoomLocked hands the room over to a run that was granted.
+// takeRoomLocked hands the room over to a run that was granted, and returns how much that is.
 func (c *contender) takeRoomLocked() int {
 	room := int(c.room)
 	c.room = 0
@@ -52,9 +52,8 @@ func (c *contender) takeRoomLocked() int {
 	return room
 }
 
-// inherit takes the room of a run of this replica whose handler has returned if another tick waits
-// to take its place. It reports whether it did: then bequeathed is to be called when the run is
-// settled.
+// inherit takes the room of a run whose handler has returned, if another tick waits to take its
+// place, and reports whether it did. If so, bequeathed must be called when the run is settled.
 func (c *contender) inherit(room int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +65,8 @@ func (c *contender) inherit(room int) bool {
 	return true
 }
 
-// bequeathed takes in that a run is settled whose room the contender has: if nothing is claimed
-// with it now, it is given back.
+// bequeathed handles the settlement of a run whose room the contender has taken. If nothing is
+// claimed with the room now, it is released.
 func (c *contender) bequeathed() {
 	c.mu.Lock()
 	defer c.unlock()
@@ -77,15 +76,14 @@ func (c *contender) bequeathed() {
 	c.pokeLocked()
 }
 
-// roomToUseLocked reports whether the contender, while it rests, has room that it is to use or give
-// back.
+// roomToUseLocked reports whether the contender has room that it must use or release.
 func (c *contender) roomToUseLocked() bool {
 	return c.waits != nil && (c.waits.Offered.Load() || c.room > 0 && c.heirs == 0 && c.pending == nil)
 }
 
-// restRoomLocked gives back what the contender does not need while it rests. It keeps the place in
-// the queue if a tick found no room just now, and the room if a claim may have been granted, or is
-// to be made when the run that had it is settled.
+// restRoomLocked releases what the contender does not need while it rests. It keeps its place in
+// the queue if a tick has just found no room. It keeps the room if a claim may have been granted,
+// or will be made when the run that had the room is settled.
 func (c *contender) restRoomLocked() {
 	if c.short == 0 {
 		c.s.capacity.Withdraw(c.waits)
@@ -96,9 +94,8 @@ func (c *contender) restRoomLocked() {
 	}
 }
 
-// waitForRoomLocked lets a tick that found no room wait, and become a misfire after its grace. A
-// tick that waits for an earlier one of its job overlaps it, as it would have if there had been
-// room to claim it.
+// waitForRoomLocked lets a tick wait for room, until it is a misfire after its grace. If an earlier
+// tick of the job runs, the two overlap, as they would if there had been room for the claim.
 func (c *contender) waitForRoomLocked(tick, now int64) {
 	c.cursor.Full = now
 	due := c.Due(tick)
@@ -124,7 +121,7 @@ func (c *contender) waitForRoomLocked(tick, now int64) {
 	c.rest = rest{crowded, max(at, now+1)}
 }
 
-// roomFreed makes the contender act at once: there is room for it.
+// roomFreed makes the contender act at once, because there is room for it.
 func (c *contender) roomFreed() {
 	c.mu.Lock()
 	defer c.unlock()
@@ -135,7 +132,7 @@ func (c *contender) roomFreed() {
 	c.pokeLocked()
 }
 
-// verify has the record read again: others may have run the tick that waits for room.
+// verify has the record read again, because others may have run the tick that waits for room.
 func (c *contender) verify() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,18 +141,18 @@ func (c *contender) verify() {
 }
 
 const (
-	// verifyEvery is the time between two looks whether ticks that wait for room were run by others
-	// meanwhile.
+	// verifyEvery is how often the records of ticks that wait for room are read, because others may
+	// have run those ticks.
 	verifyEvery = time.Second
-	// verifyAtOnce bounds how many are looked at.
+	// verifyAtOnce bounds how many are read each time.
 	verifyAtOnce = 64
-	// freeAfter is for how long no tick has to wait for room until the replica counts as having
-	// some. An event is not to be sent for each of many short waits.
+	// freeAfter is how long no tick may wait for room before the replica counts as having some.
+	// Otherwise many short waits would each send an event.
 	freeAfter = 10 * time.Second
 )
 
-// admit gives room that was freed to waiters, and says when the replica or the store is overloaded,
-// until ctx ends.
+// admit offers freed room to waiters and reports when the replica or the store is overloaded, until
+// ctx ends.
 func (s *Scheduler) admit(ctx context.Context) {
 	ticker := time.NewTicker(verifyEvery)
 	defer ticker.Stop()
@@ -190,11 +187,11 @@ func (s *Scheduler) admit(ctx context.Context) {
 	}
 }
 
-// spell is a time in which something is so again and again.
+// spell is a period in which a condition keeps returning.
 type spell struct{ since, last time.Time }
 
-// see takes in whether it is so. It reports that a spell has begun, or, when it has not been so for
-// a while, how long it has lasted.
+// see records whether the condition holds. It reports that a spell has begun, or how long it lasted
+// once the condition has not held for freeAfter.
 func (p *spell) see(now time.Time, is bool) (began bool, lasted time.Duration) {
 	switch {
 	case is && p.since.IsZero():
@@ -209,14 +206,14 @@ func (p *spell) see(now time.Time, is bool) (began bool, lasted time.Duration) {
 	return false, lasted
 }
 
-// Capacity is how much a replica runs at a time.
+// Capacity is how much a replica runs, and how much it may run.
 type Capacity struct {
 	MaxRuns int // the weight of jobs that it runs at a time; 0: no limit
 	Used    int // the weight of its runs, and of claims whose answer is not known yet
 	Waiting int // how many jobs have a tick that is due and that it has no room for; others may have
 }
 
-// Capacity returns how much this replica runs now, and how much it may.
+// Capacity returns how much this replica runs now, and how much it may run.
 func (s *Scheduler) Capacity() Capacity {
 	used, waiting := s.capacity.Load()
 	return Capacity{MaxRuns: s.capacity.Max, Used: used, Waiting: waiting}

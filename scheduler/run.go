@@ -43,7 +43,7 @@ type run struct {
 	retried retries
 }
 
-// begin keeps the lease of a tick that was granted, and starts the run. The contender is locked.
+// begin keeps the lease of a granted tick alive, and starts the run. The contender must be locked.
 func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer, sent steady.Instant) *lease.Lease {
 	l := s.renewer.Keep(s.runs, claim, a, sent)
 	l.AwaitStart()
@@ -61,8 +61,8 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	return l
 }
 
-// handle calls the handler, in a goroutine that nothing else has been or will be done in. A handler
-// may leave its trace on it, or end it.
+// handle calls the handler in a goroutine of its own, because a handler may change its goroutine,
+// or end it.
 func (r *run) handle() {
 	if !r.lease.Valid() || r.lease.Context().Err() != nil { // perhaps the answer to the claim came so late
 		r.done()
@@ -93,7 +93,7 @@ func (r *run) handled(err error) {
 	r.done()
 }
 
-// done leaves the rest to another goroutine: a handler may have left traces on this one.
+// done leaves the rest to another goroutine, because the handler may have changed this one.
 func (r *run) done() {
 	s := r.c.s
 	r.over = time.Now()
@@ -160,13 +160,13 @@ func (r *run) settle() {
 	}
 }
 
-// stopped reports whether the run failed because the replica stops: it was cancelled when the grace
-// was over, or waited for its next attempt.
+// stopped reports whether the run failed because the replica stops: it was cancelled after the
+// grace, or waited for its next attempt.
 func (r *run) stopped() bool {
 	return r.err != nil && (errors.Is(r.cause, ErrStopping) || errors.Is(r.err, chain.ErrGivenUp) && r.c.s.stopping.Load())
 }
 
-// end settles the tick, with what people will want to know of the run.
+// end settles the tick, and records what people will want to know of the run.
 func (r *run) end(outcome lease.Outcome) error {
 	s := r.c.s
 	note := wire.Note{Started: s.clock.At(r.began), Ended: s.clock.At(r.over), By: r.cancelledBy(), Before: r.before}
@@ -186,7 +186,7 @@ func (r *run) end(outcome lease.Outcome) error {
 	return r.lease.Settle(s.ends, outcome)
 }
 
-// cancelledBy returns who had cancelled the run when its handler returned; empty when nobody had.
+// cancelledBy returns who had cancelled the run when its handler returned, or "".
 func (r *run) cancelledBy() string {
 	if e, ok := errors.AsType[*protocol.CancelledError](r.cause); ok {
 		return e.By
@@ -198,9 +198,9 @@ func (s *Scheduler) release(l *lease.Lease) error {
 	return l.Release(s.ends)
 }
 
-// giveBack ends a lease under which the tick was not decided and that is lost, or nearly. If nobody
-// was granted the tick since, saying so spares the others the wait, or settles it when nobody may
-// be.
+// giveBack releases a lease that is lost or nearly so, and under which the tick was not settled. If
+// nobody was granted the tick since, the others need not wait for the lease to run out. If nobody
+// may be granted it, the release settles the tick.
 func (r *run) giveBack() {
 	c, l := r.c, r.lease
 	switch lost, ok := errors.AsType[*lease.LostError](context.Cause(l.Context())); {

@@ -293,7 +293,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	return err
 }
 
-// loop queues contenders when they have to act.
+// loop queues contenders when their timers fire.
 func (s *Scheduler) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -320,7 +320,7 @@ func (s *Scheduler) loop(ctx context.Context) {
 	}
 }
 
-// drain lets runs end.
+// drain waits for runs to end, and cancels those that take too long.
 func (s *Scheduler) drain() error {
 	stuck := false
 	if !s.working.Wait(s.grace, s.life.cut) {
@@ -347,7 +347,7 @@ func (s *Scheduler) request() string {
 	return string(strconv.AppendUint(id, s.requests.Add(1), 36))
 }
 
-// renewed takes in a round of renewals.
+// renewed records a round of renewals.
 func (s *Scheduler) renewed(r lease.Renewal) {
 	if r.Took > 0 {
 		s.answered(storehealth.Renewals, r.Took, r.Err)

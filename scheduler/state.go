@@ -2,7 +2,7 @@ package scheduler
 
 import "strconv"
 
-// state says what a replica does about a job at one moment. docs/scheduler.md has the picture.
+// state is what a replica does about a job at one moment: see docs/scheduler.md.
 type state int
 
 const (
@@ -35,15 +35,15 @@ func (s state) String() string {
 	return stateNames[s]
 }
 
-// step is the state that a contender is in, and when it has something to do in it. It acts at that
-// time, or when something happens where that is 0.
+// step is the state of a contender, and when it acts in it. If at is 0, it acts when something
+// happens.
 type step struct {
 	state state
 	at    int64
 	tick  int64 // the one to take over
 }
 
-// rest is why nothing is decided before a time. Something that happens ends it early.
+// rest is why nothing is decided before a time. An event may end it early.
 type rest struct {
 	state state
 	until int64
@@ -74,7 +74,7 @@ func (c *contender) stepLocked(now int64) step {
 	return next
 }
 
-// tickStepLocked returns the next step for the ticks that are not decided.
+// tickStepLocked returns the next step for the ticks that are undecided.
 func (c *contender) tickStepLocked(now int64) step {
 	claimAt, confirmAt := c.claimAtLocked(), c.confirmAtLocked()
 	at := claimAt

@@ -17,7 +17,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// storeChanged takes in that the store began or ceased to work.
+// storeChanged handles that the store stopped working, or works again.
 func (s *Scheduler) storeChanged(e storehealth.Change) {
 	if e.WritesOnly {
 		s.wantAnnounce() // heartbeats show when it takes writes again
@@ -26,7 +26,7 @@ func (s *Scheduler) storeChanged(e storehealth.Change) {
 	s.observe(StoreChanged(e))
 }
 
-// answered takes in how a call of the store went.
+// answered records the result of a call of the store.
 func (s *Scheduler) answered(kind storehealth.CallKind, took time.Duration, err error) {
 	if errors.Is(err, protocol.ErrRecord) { // the store has answered, though not to this
 		s.unreadable(err)
@@ -45,7 +45,7 @@ func (s *Scheduler) answered(kind storehealth.CallKind, took time.Duration, err 
 	}
 }
 
-// unreadable says which record cannot be read, once a minute.
+// unreadable reports which record cannot be read, at most once a minute.
 func (s *Scheduler) unreadable(err error) {
 	const again = time.Minute
 	s.mu.Lock()
@@ -70,7 +70,7 @@ const (
 	probeEvery = 100 * time.Millisecond  // while the store does not answer
 )
 
-// beat keeps fleet time, and notices when the store answers again and when it has lost its records.
+// beat keeps fleet time exact, and notices when the store answers again or has lost its records.
 func (s *Scheduler) beat(ctx context.Context) {
 	for after := time.Duration(0); ctx.Err() == nil; {
 		wait := s.lookIn(after)
@@ -96,8 +96,8 @@ func (s *Scheduler) beat(ctx context.Context) {
 	}
 }
 
-// lookIn is how long the next look at the store's clock has time. It is 0 or less when there was
-// none later than after, a reading of clock.local. Heartbeats are looks, too.
+// lookIn returns how long the next look at the store's clock can wait. It is 0 or less if the last
+// look was not later than after, a reading of clock.Local. Heartbeats count as looks.
 func (s *Scheduler) lookIn(after time.Duration) time.Duration {
 	every, last := idleEvery, time.Duration(s.lookedAt.Load())
 	switch {
@@ -111,7 +111,7 @@ func (s *Scheduler) lookIn(after time.Duration) time.Duration {
 	return last + min(every, s.contactEvery()) - s.clock.Local(time.Now())
 }
 
-// look asks the store for its time and reports whether it answered.
+// look asks the store for its time, and reports whether it answered.
 func (s *Scheduler) look() bool {
 	ctx, cancel := s.call()
 	defer cancel()
@@ -124,14 +124,14 @@ func (s *Scheduler) look() bool {
 	return err == nil
 }
 
-// sawTime takes in the store's time, and since when it remembers.
+// sawTime handles the store's time, and how far back the store remembers.
 func (s *Scheduler) sawTime(sent, received, now, since time.Time) {
 	s.lookedAt.Store(int64(s.clock.Local(received)) + 1)
 	s.looked(sent, received, now)
 	s.remembers(since)
 }
 
-// remembers takes in since when the store remembers. When that changes, the records are gone.
+// remembers handles how far back the store remembers. If that has changed, the records are gone.
 func (s *Scheduler) remembers(since time.Time) {
 	s.mu.Lock()
 	before := s.since
@@ -151,8 +151,8 @@ func (s *Scheduler) remembers(since time.Time) {
 	s.renewer.Check() // what this replica runs
 }
 
-// reportedWithin is the time after a loss by which the others have noticed it, and have reported
-// their runs to the store.
+// reportedWithin is how long after a loss the other replicas have noticed it and written their runs
+// back.
 const reportedWithin = beatEvery + 500*time.Millisecond
 
 func (s *Scheduler) wantAnnounce() {
@@ -169,8 +169,7 @@ func (s *Scheduler) wantSync() {
 	}
 }
 
-// sync reads the records of jobs at the start, and makes those that are missing, at the start or
-// later.
+// sync reads the records of jobs, and makes those that are missing, until ctx ends.
 func (s *Scheduler) sync(ctx context.Context) {
 	for {
 		select {
@@ -188,7 +187,7 @@ func (s *Scheduler) sync(ctx context.Context) {
 	}
 }
 
-// syncAll reports whether no job is left without a record.
+// syncAll reports whether every job has a record.
 func (s *Scheduler) syncAll() bool {
 	var list []*contender
 	for _, c := range s.jobs.Load().contenders {
@@ -272,8 +271,8 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	return true
 }
 
-// syncSingly syncs jobs of which one has a record that cannot be read. That one is tried again
-// later: the others do not wait for it.
+// syncSingly syncs jobs one by one, because the record of one cannot be read. That one is tried
+// again later, and the others do not wait for it.
 func (s *Scheduler) syncSingly(part []*contender) bool {
 	if len(part) == 1 {
 		time.AfterFunc(time.Second, s.wantSync)
@@ -283,7 +282,7 @@ func (s *Scheduler) syncSingly(part []*contender) bool {
 	return s.syncSome(part[:half]) && s.syncSome(part[half:])
 }
 
-// watch is notified by the store what need not be waited for any longer.
+// watch receives the store's notifications about what need not be waited for any longer.
 func (s *Scheduler) watch(ctx context.Context) {
 	var connected atomic.Bool // notifications come from several goroutines
 	resubscribe(ctx, func(ctx context.Context) {
@@ -302,8 +301,8 @@ func (s *Scheduler) watch(ctx context.Context) {
 	})
 }
 
-// resubscribe calls subscribe, which returns when its connection is lost, until ctx ends: soon
-// again at first.
+// resubscribe calls subscribe again whenever it returns because its connection was lost, until ctx
+// ends. The first retries follow quickly.
 func resubscribe(ctx context.Context, subscribe func(context.Context)) {
 	const longest = time.Second
 	for wait := probeEvery; ctx.Err() == nil; wait = min(2*wait, longest) {
@@ -315,8 +314,8 @@ func resubscribe(ctx context.Context, subscribe func(context.Context)) {
 	}
 }
 
-// verify reads the records of which this replica may know more than the store. The store was away,
-// and may have come back as it was before; and those whose triggers it is the first to run.
+// verify reads the records of which this replica may know more than the store, which was away and
+// may have gone back in time, and those of jobs whose triggers this replica runs first.
 func (s *Scheduler) verify() {
 	for _, c := range s.jobs.Load().contenders {
 		c.verifyRecord()
@@ -349,7 +348,7 @@ func (s *Scheduler) woken(name string, tick int64) {
 	}
 }
 
-// call bounds one call of the store, one of those that are rare.
+// call returns the context of a call of the store that is not on the path of a tick.
 func (s *Scheduler) call() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), s.calls.Limit)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// look says when to look after a tick that is open, and that this replica does not run.
+// look is when to look at a tick that is open and that this replica does not run.
 type look struct {
 	tick      int64
 	at        int64
@@ -22,10 +22,10 @@ type look struct {
 	free      int64 // since when nobody is known to run it, though it could begin; 0 before it was looked after
 }
 
-// looks are at most one for each tick.
+// looks has at most one look for each tick.
 type looks []look
 
-// of returns the one after a tick; nil when there is none.
+// of returns the look for a tick, or nil.
 func (l looks) of(tick int64) *look {
 	if i := slices.IndexFunc(l, func(l look) bool { return l.tick == tick }); i >= 0 {
 		return &l[i]
@@ -48,8 +48,8 @@ func (l *looks) drop(tick int64) {
 	}
 }
 
-// woken takes in that an event which it waits for may have happened. One of the job's ticks is
-// free, or has ended, or has to make room, or was triggered, if it is not 0.
+// woken handles a notification: one of the job's ticks may be free, have ended, have to make room,
+// or, if triggered is not 0, have been triggered.
 func (c *contender) woken(triggered int64) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -70,8 +70,8 @@ func (c *contender) woken(triggered int64) {
 	c.pokeLocked()
 }
 
-// cancelled renews what this replica runs of the job at once, to learn which of it was cancelled,
-// and looks at what others have open.
+// cancelled renews the runs of the job at once, to learn which one was cancelled, and looks at the
+// ticks that others hold.
 func (c *contender) cancelled() {
 	c.mu.Lock()
 	c.checkLocked()
@@ -79,15 +79,14 @@ func (c *contender) cancelled() {
 	c.woken(0)
 }
 
-// checkLocked renews what this replica runs at once.
+// checkLocked renews the runs of this replica at once.
 func (c *contender) checkLocked() {
 	for _, l := range c.running {
 		l.Check()
 	}
 }
 
-// reread takes in that the job was paused or resumed: by whom, and why, is said again to a store
-// that forgets it.
+// reread has the record read after a pause or a resume.
 func (c *contender) reread() {
 	c.mu.Lock()
 	defer c.unlock()
@@ -97,7 +96,7 @@ func (c *contender) reread() {
 	}
 }
 
-// recovered takes in that the store answers again: what failed meanwhile is asked for at once.
+// recovered repeats what failed, because the store answers again.
 func (c *contender) recovered() {
 	c.mu.Lock()
 	defer c.unlock()
@@ -105,8 +104,8 @@ func (c *contender) recovered() {
 	c.pokeLocked()
 }
 
-// lookLocked returns the first tick that another holds, or that waits, and that should be free by
-// now. If there is none, it returns when the next one should be.
+// lookLocked returns the first tick of another replica, or that waits, which should be free by now.
+// If there is none, it returns when the next one should be.
 func (c *contender) lookLocked(now int64) (tick, at int64) {
 	for _, l := range c.open {
 		c.s.contact.Watch(max(l.at, now))
@@ -124,12 +123,12 @@ func (c *contender) lookLocked(now int64) (tick, at int64) {
 	return 0, at
 }
 
-// takeoverMargin is for how long, beyond two TTLs, an interrupted tick may be taken over however
-// short its job's catch-up window is. A fleet that lives takes that long at most, after trouble
-// with the store or its clock.
+// takeoverMargin is how long beyond two TTLs an interrupted tick may be taken over, however short
+// the catch-up window of its job. A live fleet takes that long at most, after trouble with the
+// store or its clock.
 const takeoverMargin = 10 * time.Second
 
-// takeOverLocked claims a tick that another held, or that waits.
+// takeOverLocked claims a tick that another replica held, or that waits.
 func (c *contender) takeOverLocked(tick, now int64) *request {
 	l := c.open.of(tick)
 	l.short = false
@@ -157,8 +156,8 @@ func (c *contender) takeOverLocked(tick, now int64) *request {
 	return c.beginLocked(r)
 }
 
-// lookAfterLocked is when to look after a tick for which there is nothing to do before a lease runs
-// out. It is at once if something has happened while that answer was under way.
+// lookAfterLocked returns when to look at a tick again: when its lease has run out, or at once if
+// something has happened since that answer was requested.
 func (c *contender) lookAfterLocked(tick, now int64, remaining time.Duration, waits, overtaken bool, holder ...string) look {
 	if overtaken {
 		return look{tick: tick, at: now + c.backupLocked(), waits: waits, released: true}
@@ -169,7 +168,7 @@ func (c *contender) lookAfterLocked(tick, now int64, remaining time.Duration, wa
 	return look{tick: tick, at: now + ms(remaining) + c.takeoverLocked(holder...) + rand.Int64N(50), waits: waits}
 }
 
-// othersLocked takes in which ticks, besides the one that was claimed, are open.
+// othersLocked updates the looks from the open ticks in an answer, except the claimed one.
 func (c *contender) othersLocked(open []protocol.Open, tick, now int64, overtaken bool) {
 	if len(open) == 0 && len(c.open) == 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Work does what there is to do now, one request after another, and leaves the rest to the timers.
-// waited is for how long it had to wait before the store could be asked; 0 when that was short.
+// Work takes the steps that are due, one request after another, and then sets the timer. waited is
+// how long the contender waited to be admitted, or 0 if that was short.
 func (c *contender) Work(waited time.Duration) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -38,8 +38,8 @@ func (c *contender) Work(waited time.Duration) {
 	c.restLocked()
 }
 
-// stillDue returns those that have something to do now. Of the ticks that were left to others the
-// most are decided by now, as these have reported.
+// stillDue returns those that still have something to do. Most ticks that were left to other
+// replicas are decided by now, as their reports show.
 func stillDue(due []*admission.Slot[*contender], now int64) []*admission.Slot[*contender] {
 	still := due[:0]
 	for _, s := range due {
@@ -50,7 +50,7 @@ func stillDue(due []*admission.Slot[*contender], now int64) []*admission.Slot[*c
 	return still
 }
 
-// putOff reports whether there is nothing to do now, and sets when there is.
+// putOff reports whether there is nothing to do now, and sets the timer if so.
 func (c *contender) putOff(now int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +65,7 @@ func (c *contender) putOff(now int64) bool {
 	return true
 }
 
-// doLocked does what a step is for. If that needs the store it returns the request.
+// doLocked takes a step. If that needs the store, it returns the request.
 func (c *contender) doLocked(s step, now int64) *request {
 	switch s.state {
 	case retrying:
@@ -81,7 +81,7 @@ func (c *contender) doLocked(s step, now int64) *request {
 	return nil
 }
 
-// restLocked leaves the contender alone until there is something to do.
+// restLocked sets the timer for the next step.
 func (c *contender) restLocked() {
 	c.active = false
 	c.restRoomLocked()
@@ -99,8 +99,8 @@ func (c *contender) wakeAtLocked() int64 {
 	return c.stepLocked(c.s.clock.Ms()).at
 }
 
-// lookAtLocked is when the contender acts now that something has happened: at once while it waits
-// for room, which it may not need any more.
+// lookAtLocked returns when the contender acts after an event: at once while it waits for room,
+// because it may not need room any more.
 func (c *contender) lookAtLocked() int64 {
 	if c.short != 0 {
 		return 1
@@ -108,7 +108,7 @@ func (c *contender) lookAtLocked() int64 {
 	return c.wakeAtLocked()
 }
 
-// decideLocked does what the plan says about the ticks that are due.
+// decideLocked carries out the plan for the ticks that are due.
 func (c *contender) decideLocked(now int64) *request {
 	c.rest = rest{}
 	d := plan.Decide(plan.Situation{Cursor: c.cursor, Policies: c.policiesLocked(), Now: now, Settling: c.s.settling()})
@@ -125,7 +125,7 @@ func (c *contender) decideLocked(now int64) *request {
 	return nil
 }
 
-// claimTickLocked claims the tick of a decision if it can.
+// claimTickLocked claims the tick of a decision, if it can.
 func (c *contender) claimTickLocked(d plan.Decision, now int64) *request {
 	if d.Overlap == protocol.OverlapWait && c.runsLocked() { // the answer is known: it is busy
 		c.cursor = c.cursor.Planned(d)
