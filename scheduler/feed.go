@@ -130,22 +130,22 @@ func (s *Scheduler) send(ctx context.Context, list []reports.Report) {
 	}
 }
 
-// sendLeaving says at once that this replica claims nothing more, so that others do not wait for
-// it.
+// sendLeaving tells the others at once that this replica claims nothing more, so that they do not
+// wait for it.
 func (s *Scheduler) sendLeaving() {
 	ctx, cancel := context.WithTimeout(context.Background(), leavingTimeout)
 	defer cancel()
 	s.send(ctx, []reports.Report{{Kind: reports.Leaving, Job: s.replica}})
 }
 
-// receiveReports takes in what the others send, until ctx ends.
+// receiveReports handles the messages of other replicas, until ctx ends.
 func (s *Scheduler) receiveReports(ctx context.Context) {
 	resubscribe(ctx, func(ctx context.Context) {
 		_ = s.store.Subscribe(ctx, s.received) // an error shows in the other calls, if it matters
 	})
 }
 
-// received takes in a message of another replica.
+// received handles a message of another replica.
 func (s *Scheduler) received(message []byte) {
 	p, ok := reports.Decode(message)
 	if !ok || p.Instance == s.epoch {
@@ -171,14 +171,14 @@ func (s *Scheduler) received(message []byte) {
 	s.questioned(p.Replica, p.Instance, questions)
 }
 
-// remembered is since when the store remembers, in Unix µs.
+// remembered returns how far back the store remembers, in Unix µs.
 func (s *Scheduler) remembered() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.since.UnixMicro()
 }
 
-// rank takes in the live replicas. Where the order has changed, jobs are claimed at other times.
+// rank ranks the live replicas. If the order has changed, jobs are claimed at other times.
 func (s *Scheduler) rank(replicas []heartbeat.Replica) {
 	if s.peers.Read(replicas) {
 		s.reranked()

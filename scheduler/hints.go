@@ -8,8 +8,8 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// hints holds the reports of other replicas about a job that no answer of the store has confirmed.
-// They may be wrong: they say when to look at the record, and never what the record says.
+// hints are reports of other replicas that no answer of the store has confirmed. They may be wrong,
+// so they tell when to look at the record, and never what the record says.
 type hints struct {
 	watermark int64 // above the confirmed one; 0 for none
 	next      int64 // the first tick after it; 0 for none, unknownTick before anybody has asked
@@ -17,23 +17,24 @@ type hints struct {
 	doubted   int64 // the watermark which the record was found to be behind
 }
 
-// unknownTick is a tick that has to be looked up.
+// unknownTick is a tick that nobody has looked up yet.
 const unknownTick = -1
 
 const (
-	// confirmEvery is how often the first backup confirms the reports that it got. So more than one
-	// replica knows the watermark, and a report that is wrong is found out. In ms.
+	// confirmEvery is how often the first backup confirms its reports, in ms. So two replicas know
+	// the watermark, and a wrong report is found.
 	confirmEvery = 30_000
-	// aheadBy is how far a reported tick may lie in the future: fleet time is an estimate. In ms.
+	// aheadBy is how far a reported tick may be in the future, in ms, because fleet time is an
+	// estimate.
 	aheadBy = 1000
-	// reportedLate is by how much the end of a reported lease may be too late: it is rounded up, and
-	// counted from when its sender had the answer. In ms.
+	// reportedLate is how much the end of a reported lease may be too late, in ms: it is rounded
+	// up, and counted from when the sender was answered.
 	reportedLate = reports.UntilStep + 200
-	// maxReported bounds how many reported open ticks a replica remembers.
+	// maxReported bounds how many open ticks a replica remembers from reports.
 	maxReported = 256
 )
 
-// placeLocked returns where this replica stands in the order of those that claim the job's ticks.
+// placeLocked returns this replica's place in the order in which replicas claim the job's ticks.
 func (c *contender) placeLocked() membership.Place {
 	r := c.s.peers.Current()
 	if r != c.ranking || r == nil {
@@ -42,16 +43,15 @@ func (c *contender) placeLocked() membership.Place {
 	return c.place
 }
 
-// unconfirmedLocked reports whether others have reported something that no answer of the store has
-// confirmed.
+// unconfirmedLocked reports whether there are reports that no answer of the store has confirmed.
 func (c *contender) unconfirmedLocked() bool { return c.hintedLocked() || c.doubt.unread }
 
 // hintedLocked reports whether others have reported a later watermark than the confirmed one.
 func (c *contender) hintedLocked() bool { return c.hints.watermark > c.cursor.Watermark }
 
-// upcomingLocked is the tick that is to be claimed next, as far as is known; 0 when there is none.
-// The replica that claims first relies on what it knows itself: a report that is wrong must not
-// keep it from a tick.
+// upcomingLocked returns the next tick to claim, as far as is known, or 0 if there is none. The
+// replica that claims first relies on what it knows itself, so that a wrong report cannot keep it
+// from a tick.
 func (c *contender) upcomingLocked() int64 {
 	if c.placeLocked().Rank > 0 {
 		return c.nextLocked()
@@ -59,7 +59,7 @@ func (c *contender) upcomingLocked() int64 {
 	return c.cursor.Next
 }
 
-// nextLocked is the first tick that nobody has reported to be decided, or open; 0 when there is
+// nextLocked returns the first tick that nobody has reported as decided or open, or 0 if there is
 // none.
 func (c *contender) nextLocked() int64 {
 	if !c.hintedLocked() {
@@ -71,7 +71,7 @@ func (c *contender) nextLocked() int64 {
 	return c.hints.next
 }
 
-// claimAtLocked is when this replica claims the upcoming tick, or skips it; 0 for never.
+// claimAtLocked returns when this replica claims or skips the upcoming tick, or 0 for never.
 func (c *contender) claimAtLocked() int64 {
 	next := c.upcomingLocked()
 	if next == 0 {
@@ -82,9 +82,10 @@ func (c *contender) claimAtLocked() int64 {
 	return max(due, c.from, c.busyOwnerLocked(p, next, due)) + c.backupOf(p)
 }
 
-// busyOwnerLocked is until when the owner of a due tick, the first in the order of p, has been seen
-// to work off other ticks of that instant. It lives, is only slow, and would get help where it can
-// bear that least. It is before due when it was not, and a quarter of the grace after it at most.
+// busyOwnerLocked returns until when to leave a due tick to its owner, the first in the order of p,
+// because it was seen to work off other ticks of that instant. It is alive and only slow, and
+// claims of others would make it slower. The result is before due if it was not seen, and a quarter
+// of the grace after due at most.
 func (c *contender) busyOwnerLocked(p membership.Place, tick, due int64) int64 {
 	if p.Rank == 0 {
 		return 0
@@ -93,15 +94,15 @@ func (c *contender) busyOwnerLocked(p membership.Place, tick, due int64) int64 {
 	return min(seen, due+min(max(c.Spec.MisfireGrace.Milliseconds(), plan.MinGrace)/4, reports.LongestBacklog))
 }
 
-// backupLocked is how long this replica leaves a tick to those before it, in ms. It is less than
-// the grace: a tick that a backup starts is on time.
+// backupLocked returns how long this replica leaves a tick to those before it, in ms. It is less
+// than the grace, so a tick that a backup starts is on time.
 func (c *contender) backupLocked() int64 { return c.backupOf(c.placeLocked()) }
 
 func (c *contender) backupOf(p membership.Place) int64 {
 	return p.Backup(max(c.Spec.MisfireGrace.Milliseconds(), plan.MinGrace) * 3 / 4)
 }
 
-// confirmAtLocked is when what others have reported is to be confirmed; 0 for never.
+// confirmAtLocked returns when to confirm what others have reported, or 0 for never.
 func (c *contender) confirmAtLocked() int64 {
 	switch {
 	case !c.unconfirmedLocked():
@@ -115,18 +116,18 @@ func (c *contender) confirmAtLocked() int64 {
 	}
 }
 
-// confirmLocked has the record read: what others have reported is not enough to decide about a
-// tick.
+// confirmLocked has the record read, because reports are not enough to decide about a tick.
 func (c *contender) confirmLocked() {
 	c.synced, c.confirming = false, true
 	c.doubt.asked = c.doubt.asked && c.doubtEndsLocked() != 0
 	c.s.wantSync()
 }
 
-// confirmedLocked takes in that the record was read. When its watermark is behind a report, either
-// the report was wrong or the store has lost a write. A replica that knows the write from the store
-// writes it back; if none has done so after a while, the record is right. With delivery at most
-// once the reported watermark was written back by the read itself: see knownLocked.
+// confirmedLocked compares the reports with the watermark of a record that was read. If the
+// watermark is behind, either the report was wrong or the store has lost a write. A replica that
+// knows the write from the store writes it back; if none has done so after a while, the record is
+// right. With delivery at most once the read itself has written the reported watermark back: see
+// knownLocked.
 func (c *contender) confirmedLocked(watermark int64) {
 	h := &c.hints
 	c.doubt.unread = false
@@ -141,8 +142,9 @@ func (c *contender) confirmedLocked(watermark int64) {
 	}
 }
 
-// learn takes in what another replica has reported. Most are about ticks that others claim first,
-// and come before this replica would look at them: it looks then as before, and finds the report.
+// learn applies a report of another replica. Most reports are about ticks that others claim first,
+// and come before this replica would look at the tick. Then it looks as planned, and finds the
+// report.
 func (c *contender) learn(r reports.Report, from string, now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,11 +188,11 @@ func (c *contender) learn(r reports.Report, from string, now int64) {
 	}
 }
 
-// expectLocked notes when to look after a tick that another replica has reported to be open, with a
-// lease until then. It returns when that is.
+// expectLocked plans a look at a tick that was reported as open, with a lease until then, and
+// returns when that look is.
 //
-// The lease may have been granted before this replica was woken, and be the one that was released
-// since: the report may have come later than the notification. So the first two in the order look
+// The lease may have been granted before this replica was woken, and have been released since,
+// because the report may arrive after the notification. So the first two in the order look at once
 // all the same.
 func (c *contender) expectLocked(l look, until, now int64) int64 {
 	if c.running[l.tick] != nil || len(c.open) >= maxReported || c.pending.claimsTick(l.tick) {
@@ -207,8 +209,8 @@ func (c *contender) expectLocked(l look, until, now int64) int64 {
 	return l.at
 }
 
-// takeoverLocked is how long this replica leaves a tick whose lease has run out to those before it,
-// but for its holder.
+// takeoverLocked returns how long this replica leaves a tick whose lease has run out to those
+// before it, not counting its holder.
 func (c *contender) takeoverLocked(holder ...string) int64 {
 	place := c.placeLocked()
 	if len(holder) == 1 {
@@ -247,7 +249,7 @@ func (c *contender) reportLocked(claim *protocol.Claim, a protocol.Answer, now i
 	}
 }
 
-// reschedule sets again when the contender acts: something that this depends on has changed.
+// reschedule sets the timer again, because something that it depends on has changed.
 func (c *contender) reschedule() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,5 +262,5 @@ func (c *contender) rescheduleLocked() {
 	}
 }
 
-// hintedWatermarkLocked is the newest watermark that anybody has reported.
+// hintedWatermarkLocked returns the newest watermark that anybody has reported.
 func (c *contender) hintedWatermarkLocked() int64 { return max(c.cursor.Watermark, c.hints.watermark) }

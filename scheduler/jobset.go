@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// jobSet holds a replica's knowledge of jobs at one time. It is never changed, only replaced.
+// jobSet is what a replica knows of its jobs at one time. It is never changed, only replaced.
 type jobSet struct {
 	contenders []*contender
 	leaders    []*leader
@@ -28,19 +28,19 @@ func newJobSet() *jobSet {
 	}
 }
 
-// Changes are what [Scheduler.Update] has done: the names of jobs, sorted.
+// Changes lists what [Scheduler.Update] has done: the names of jobs, sorted.
 type Changes struct {
 	Added, Redefined, Removed []string
 }
 
-// Update makes the jobs of the registry those of the scheduler, before or while it runs: it adds,
-// defines again and removes jobs that differ by name and [jobs.Job.Revision]. Other jobs get their
+// Update replaces the jobs of the scheduler with those of the registry, before or while it runs. It
+// adds, redefines and removes jobs that differ by name or [jobs.Job.Revision]. Other jobs get their
 // new handlers, which the next runs call. A nil registry is an empty one. Ticks of new jobs are
-// claimed a moment later, see [Scheduler.WaitReady].
+// claimed a moment later: see [Scheduler.WaitReady].
 //
-// Runs of a job that was defined again or removed go on and are settled. A leader task is cancelled
-// with [ErrRemoved], and begins again if it is defined again. A job with another schedule has missed
-// none of the ticks that the new one had in the past.
+// Runs of a job that was redefined or removed go on, and are settled. A leader task is cancelled
+// with [ErrRemoved], and starts again if it was redefined. A job with a new schedule does not catch
+// up ticks that only the new schedule had in the past.
 func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 	s.updating.Lock()
 	defer s.updating.Unlock()
@@ -51,8 +51,8 @@ func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 	return s.updateLocked()
 }
 
-// Add adds jobs as [Scheduler.Update] does, all or none of them. The error joins a fault for each
-// name that is taken and each job that is nil.
+// Add adds all of the jobs or none, as [Scheduler.Update] does. The error joins a fault for each
+// name that is in use and each job that is nil.
 func (s *Scheduler) Add(list ...*jobs.Job) error {
 	s.updating.Lock()
 	defer s.updating.Unlock()
@@ -63,8 +63,8 @@ func (s *Scheduler) Add(list ...*jobs.Job) error {
 	return nil
 }
 
-// Remove removes a job from this replica as [Scheduler.Update] does, and reports whether it had one
-// of that name. Other replicas keep it.
+// Remove removes a job from this replica, as [Scheduler.Update] does, and reports whether there was
+// one with that name. Other replicas keep it.
 func (s *Scheduler) Remove(name string) (removed bool) {
 	s.updating.Lock()
 	defer s.updating.Unlock()
@@ -74,7 +74,7 @@ func (s *Scheduler) Remove(name string) (removed bool) {
 	return removed
 }
 
-// updateLocked makes the jobs those of s.registry. s.updating is locked.
+// updateLocked replaces the jobs with those of s.registry. s.updating must be locked.
 func (s *Scheduler) updateLocked() Changes {
 	var changes Changes
 	s.common = plan.Common{}
@@ -147,7 +147,7 @@ func (s *Scheduler) updateLocked() Changes {
 	return changes
 }
 
-// startLeaders starts those that are not.
+// startLeaders starts the leader tasks that have not been started.
 func (s *Scheduler) startLeaders() {
 	for _, l := range s.jobs.Load().leaders {
 		if l.cancel == nil {

@@ -50,13 +50,13 @@ func newLeader(s *Scheduler, job *jobs.Job) *leader {
 	return l
 }
 
-// setHandler makes the next call of a handler one of job's, which is defined as the one before.
+// setHandler makes the next call use the handler of job, whose definition is the same as before.
 func (l *leader) setHandler(job *jobs.Job) {
 	handler := chain.Recover(chain.Wrapped(job.Handler(), l.s.wrappers))
 	l.handler.Store(&handler)
 }
 
-// end makes it give up the lease for good. Scheduler.updating is locked.
+// end makes the leader give up its lease for good. Scheduler.updating must be locked.
 func (l *leader) end(cause error) {
 	if l.cancel != nil {
 		l.cancel(cause)
@@ -102,8 +102,8 @@ func (l *leader) run(ctx context.Context) {
 	}
 }
 
-// claim makes the record if there is none, so that the job can be paused, and asks for the lock
-// unless it is. No store minds a pause when it is asked for a plain lock.
+// claim asks for the lock unless the job is paused. It makes the record if there is none, so that
+// the job can be paused. It reads the pause itself, because no store checks it for a plain lock.
 func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent steady.Instant, err error) {
 	remaining, err := l.unsure()
 	if err != nil || remaining > 0 {
@@ -124,7 +124,7 @@ func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent steady.Instant
 	return a, sent, err
 }
 
-// readPause reads from the record whether the job is paused, and makes the record if there is none.
+// readPause reads whether the job is paused, and makes the record if there is none.
 func (l *leader) readPause(ctx context.Context) error {
 	began := time.Now()
 	y := protocol.Sync{
@@ -139,8 +139,8 @@ func (l *leader) readPause(ctx context.Context) error {
 	return err
 }
 
-// holdUntilPaused holds the granted lease until the lease is lost, ctx ends, or the job is paused.
-// A leader task has no ticks to skip, so a pause ends it.
+// holdUntilPaused holds the granted lease until it is lost, ctx ends, or the job is paused. A pause
+// ends a leader task, because it has no ticks to skip.
 func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protocol.Answer, sent steady.Instant) {
 	unpaused, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -164,9 +164,9 @@ func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protoc
 	<-watched
 }
 
-// unsure asks for fleet time, which may not be known yet. It returns for how long a store that has
-// forgotten everything is not to be asked. The store would grant the lock, while its holder goes on
-// until its next renewal, by which the store learns of it again.
+// unsure asks for fleet time if that is not known yet. It returns how long a store that has
+// forgotten everything must not be asked for the lock. Until the holder's next renewal, which
+// restores the lease, the store would grant the lock although it is held.
 func (l *leader) unsure() (time.Duration, error) {
 	if !l.s.look() {
 		return 0, errors.New("scheduler: the store does not answer with its time")
@@ -200,7 +200,7 @@ func (l *leader) waitFor(ctx context.Context, d time.Duration) {
 	}
 }
 
-// hold calls the handler, and again when it returns, until the lease is lost or ctx ends.
+// hold calls the handler, again and again, until the lease is lost or ctx ends.
 func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	if ctx.Err() != nil { // the answer came too late
 		_ = held.Release(l.s.ends) // else the lease runs out
@@ -248,7 +248,8 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	}
 }
 
-// keepUp calls the handler until the lease's context ends, and returns what it returned last.
+// keepUp calls the handler until the context of the lease ends, and returns the handler's last
+// error.
 func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, spec *jobs.Spec) error {
 	ctx := held.Context()
 	least, most := wire.Waits(spec.Retry)

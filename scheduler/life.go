@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// life is how a Scheduler starts and stops, once each.
+// life makes sure that a Scheduler starts once and stops once.
 type life struct {
 	mu      sync.Mutex
 	started string        // by which method; "" before
@@ -24,7 +24,7 @@ func newLife() *life {
 	return &life{stop: make(chan struct{}), cut: make(chan struct{}), done: make(chan struct{})}
 }
 
-// start takes in that a method starts the Scheduler. It may be done once.
+// start records that a method starts the Scheduler. It fails the second time.
 func (l *life) start(method string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *life) end(err error) {
 	close(l.done)
 }
 
-// halt takes in that Shutdown was called.
+// halt records that Shutdown was called.
 func (l *life) halt() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *life) halt() error {
 	return nil
 }
 
-// cancelRuns takes in that the time for runs is over.
+// cancelRuns ends the time that runs have to finish.
 func (l *life) cancelRuns() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,8 +104,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return err
 }
 
-// The time before the end of Shutdown's context at which runs are cancelled. It is a fifth of the
-// time that remains when it is called, and at most this.
+// cutBefore bounds how long before the end of Shutdown's context runs are cancelled. It is a fifth
+// of the time that remains when Shutdown is called, and at most this.
 const cutBefore = 5 * time.Second
 
 // Shutdown stops what Start or Run has started, and returns what Run returns when everything has

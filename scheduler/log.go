@@ -191,10 +191,10 @@ func ofRun(r jobs.Run, more ...slog.Attr) []slog.Attr {
 	}, more...)
 }
 
-// maxLoggedJobs is how many names of jobs a line of the log has.
+// maxLoggedJobs is how many job names a log record has at most.
 const maxLoggedJobs = 10
 
-// ofJobs appends the first names of a list, and how many it has where that is more.
+// ofJobs appends the first names of a list, and its length if that is greater.
 func ofJobs(attrs []slog.Attr, key string, names []string) []slog.Attr {
 	attrs = append(attrs, slog.Any(key, names[:min(len(names), maxLoggedJobs)]))
 	if len(names) > maxLoggedJobs {
@@ -203,7 +203,7 @@ func ofJobs(attrs []slog.Attr, key string, names []string) []slog.Attr {
 	return attrs
 }
 
-// round keeps durations readable.
+// round rounds a duration so that it is readable.
 func round(d time.Duration) time.Duration {
 	if d.Abs() < time.Second {
 		return d.Round(10 * time.Microsecond)

@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// sendHeartbeats sends heartbeats of this replica and reads those of the others, until ctx ends.
+// sendHeartbeats sends heartbeats and reads those of the other replicas, until ctx ends.
 func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 	started := time.Time{}
 	tried := time.Now() // last; at first, when this replica came
@@ -59,8 +59,9 @@ func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 	}
 }
 
-// signOff announces that this replica has stopped, for those that look at it later, and then that
-// it is gone. Without that it is gone a little later, and looks dead.
+// signOff announces that this replica has stopped, for people who look at it later, and then
+// removes it from the members. Without that it would count as a member a little longer, and then as
+// dead.
 func (s *Scheduler) signOff(ctx context.Context, started time.Time) {
 	if len(s.instances.Others) > 0 {
 		return // others use this id: it is theirs
@@ -72,7 +73,7 @@ func (s *Scheduler) signOff(ctx context.Context, started time.Time) {
 	_ = s.store.SendHeartbeat(ctx, s.replica, nil, 0)
 }
 
-// shared reports, whenever that changes, how many processes use this replica's id.
+// shared reports how many processes use this replica's id, if that has changed.
 func (s *Scheduler) shared(processes int) {
 	if processes != max(s.processes, 1) {
 		s.observe(ReplicaShared{Replica: s.replica, Processes: processes})
@@ -80,9 +81,10 @@ func (s *Scheduler) shared(processes int) {
 	s.processes = processes
 }
 
-// sendHeartbeat sends a heartbeat and reads those of the others. It ignores errors: others know of
-// this replica a little later. It returns since when, by fleet time, this replica has taken part:
-// before, unless that is zero. It returns zero while no heartbeat has arrived.
+// sendHeartbeat sends a heartbeat and reads those of the others. It ignores errors, which only make
+// the others notice this replica later. It returns the fleet time since which this replica has
+// taken part: before, or the time of this heartbeat if before is zero. It returns the zero time
+// until a heartbeat has arrived.
 func (s *Scheduler) sendHeartbeat(before time.Time) (started time.Time) {
 	// The heartbeat says what the store's clock is like. Where the clock was trusted just now, its
 	// bounds are enough for that.
@@ -100,8 +102,8 @@ func (s *Scheduler) sendHeartbeat(before time.Time) (started time.Time) {
 	return me.Started
 }
 
-// heartbeat returns what this replica says about itself, and the store's time. It has taken part
-// since before, or from now on if that is zero.
+// heartbeat returns the store's time and this replica's heartbeat. It has taken part since before,
+// or since now if before is zero.
 func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Replica) {
 	every := wire.HeartbeatInterval(s.ttl)
 	others := s.instances.Ages(every)
@@ -120,9 +122,9 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Rep
 	}
 }
 
-// beatAndRead sends a heartbeat, looks at the store's clock, and takes in the members if they are
-// others than before. It reports whether the heartbeat was accepted. A heartbeat that finds the
-// store's clock elsewhere is none: it would say that this replica trusts that clock.
+// beatAndRead sends a heartbeat, looks at the store's clock, and reads the members if they have
+// changed. It reports whether the heartbeat was accepted. A heartbeat that arrives after a step of
+// the store's clock does not count, because it would say that this replica trusts that clock.
 func (s *Scheduler) beatAndRead(ctx context.Context, now time.Time, me heartbeat.Replica) (announced bool) {
 	h, info := &s.heartbeats, me.Encode()
 	beat := protocol.Heartbeat{
@@ -156,7 +158,7 @@ func (s *Scheduler) beatAndRead(ctx context.Context, now time.Time, me heartbeat
 	return true
 }
 
-// takeMembers acts on what the members say.
+// takeMembers acts on the heartbeats of the members.
 func (s *Scheduler) takeMembers(ctx context.Context) {
 	replicas, unread := s.heartbeats.List, s.heartbeats.Unread
 	_ = s.sets.Resolve(ctx, replicas) // what it cannot read stays unknown until the next heartbeat
@@ -171,11 +173,11 @@ func (s *Scheduler) takeMembers(ctx context.Context) {
 	s.observe(seen)
 }
 
-// sameOffset is how far apart two offsets of the clock are of which heartbeats say the first:
-// others need not read those again.
+// sameOffset is how much the clock's offset may change before heartbeats say so. A heartbeat that
+// stays equal need not be read again.
 const sameOffset = 10 * time.Millisecond
 
-// saidOffset returns the offset in the heartbeat for an offset of the clock.
+// saidOffset returns the offset that the heartbeat gives for an offset of the clock.
 func (s *Scheduler) saidOffset(offset time.Duration) time.Duration {
 	if (offset - s.offset).Abs() > sameOffset {
 		s.offset = offset
@@ -183,14 +185,14 @@ func (s *Scheduler) saidOffset(offset time.Duration) time.Duration {
 	return s.offset
 }
 
-// memberKind is the part of a heartbeat that names a set of jobs which FleetSeen depends on.
+// memberKind is the part of a heartbeat that FleetSeen depends on.
 type memberKind struct {
 	set, module string
 	stopping    bool
 }
 
-// seenOf sums up what the heartbeats of live replicas say about this replica's jobs. Of so many
-// more nothing is known.
+// seenOf sums up what the heartbeats of live replicas say about this replica's jobs. unread more
+// replicas have heartbeats that this program cannot read.
 func (s *Scheduler) seenOf(jobs *jobSet, replicas []heartbeat.Replica, unread int) FleetSeen {
 	seen := FleetSeen{Replicas: len(replicas) + unread}
 	unsure := unread > 0 // somebody may serve more jobs than is known
@@ -237,14 +239,14 @@ func (s *Scheduler) seenOf(jobs *jobSet, replicas []heartbeat.Replica, unread in
 	return seen
 }
 
-// within reports whether a program is another one, or may be: of a replica, nothing but its module
+// within reports whether another program is, or may be, the same one. Only the module of a replica
 // may be known.
 func within(program, other string) bool {
 	rest, ok := strings.CutPrefix(program, other)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// groupsOf returns groups, sorted, each once.
+// groupsOf returns groups sorted and without duplicates.
 func groupsOf(groups []string) []string {
 	groups = slices.Clone(groups)
 	slices.SortFunc(groups, strings.Compare)

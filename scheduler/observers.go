@@ -9,14 +9,14 @@ import (
 	"github.com/solotick/solotick/internal/eventqueue"
 )
 
-// maxQueued is how many events wait for one observer; more are dropped. A few thousand ticks at one
-// instant make as many.
+// maxQueued is how many events wait for one observer before more are dropped. A few thousand ticks
+// at one instant make as many.
 const maxQueued = 1 << 14
 
-// flushTimeout is how long Run waits at its end for observers to take the events that are queued.
+// flushTimeout is how long Run waits at its end until observers have received the queued events.
 const flushTimeout = time.Second
 
-// observers hands events to those that observe: see [WithObserver] and [WithSyncObserver].
+// observers passes events to the functions of [WithObserver] and [WithSyncObserver].
 type observers struct {
 	sync   []func(Event)
 	queues []*eventqueue.Queue[Event]
@@ -32,7 +32,7 @@ func newObservers(sync, queued []func(Event)) *observers {
 	return o
 }
 
-// observe never waits, and no observer's panic gets past it.
+// observe passes an event on. It never waits, and recovers from a panic of an observer.
 func (o *observers) observe(e Event) {
 	for i := range o.sync {
 		o.call(i, e)
@@ -44,7 +44,7 @@ func (o *observers) observe(e Event) {
 	}
 }
 
-// count notifies the synchronous observers, except one, of the events that an observer has lost.
+// count tells the synchronous observers, except one, how many events an observer has lost.
 func (o *observers) count(except int, e EventsDropped) {
 	for i := range o.sync {
 		if i != except {
@@ -65,8 +65,8 @@ func (o *observers) call(i int, e Event) {
 	o.sync[i](e)
 }
 
-// broke reports that an observer lost an event by its own panic: to the other observers, or to the
-// default logger where there are none.
+// broke reports that an observer lost an event because it panicked: to the other observers, or to
+// the default logger if there are none.
 func (o *observers) broke(sync, queued int, value any) {
 	e := EventsDropped{Count: 1, Panic: "it ended its goroutine"}
 	if value != nil {
@@ -83,8 +83,8 @@ func (o *observers) broke(sync, queued int, value any) {
 	}
 }
 
-// flush waits for a bounded time until the observers have taken the queued events. Later events are
-// dropped.
+// flush waits up to flushTimeout until the observers have received the queued events. Later events
+// are dropped.
 func (o *observers) flush() {
 	until := time.Now().Add(flushTimeout)
 	for _, q := range o.queues {

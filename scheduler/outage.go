@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// repeatOutages observes, once a minute, that the store still does not answer.
+// repeatOutages reports once a minute that the store still does not answer, until ctx ends.
 func (s *Scheduler) repeatOutages(ctx context.Context) {
 	const again = time.Minute
 	var began, next time.Time // of an outage; the zero time while there is none

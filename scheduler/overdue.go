@@ -2,8 +2,8 @@ package scheduler
 
 import "time"
 
-// awaited holds the values that say whether a job is overdue: its first tick that is not decided,
-// and those that are open. All times are Unix ms of fleet time; 0 is none.
+// awaited is what decides whether a job is overdue: its first undecided tick, and its open ones.
+// All times are Unix ms of fleet time, and 0 is none.
 type awaited struct {
 	now   int64
 	grace int64 // the misfire grace
@@ -13,8 +13,8 @@ type awaited struct {
 	blocked int64 // until when an earlier tick is in its way
 	paused  bool  // the job is, by its definition or by an operator
 
-	// free holds each tick that is open and runs on no replica known to hold it. Its value is since
-	// when a replica could have begun it: its lease ran out, or the tick before it ended.
+	// free has, for each open tick that no known holder runs, since when a replica could have begun
+	// it: its lease ran out, or the tick before it ended.
 	free []int64
 }
 
@@ -48,7 +48,7 @@ func overdue(a awaited) int64 {
 	return max(a.now-since-a.grace, 0)
 }
 
-// overdueLocked returns for how long the job has been overdue, as far as this replica knows, in ms.
+// overdueLocked returns how long the job has been overdue, as far as this replica knows, in ms.
 func (c *contender) overdueLocked() int64 {
 	now, known := c.s.clock.Ms(), c.s.clock.MsAt(*c.KnownSince)
 	if c.s.lookedAt.Load() == 0 { // the store has never said its time: this machine's has to do
@@ -73,7 +73,7 @@ func (c *contender) overdueLocked() int64 {
 	return overdue(a)
 }
 
-// freeSince is since when the tick could have begun; 0 for one that is not known to be free.
+// freeSince returns since when the tick could have begun, or 0 if it is not known to be free.
 func (l look) freeSince() int64 {
 	if l.free != 0 {
 		return l.free

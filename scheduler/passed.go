@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// passed holds which replicas have reported to have no room for a tick that is due: nobody waits
-// for those. Like every report it is a hint. One that is lost costs the wait for that replica.
+// passed has the replicas that have no room for a due tick, by their reports. Nobody waits for
+// those. Like every report it is a hint: if one is lost, the others wait for that replica.
 type passed struct {
 	tick int64
 	by   []string
@@ -29,8 +29,8 @@ func (c *contender) passLocked(tick int64) {
 	c.s.report(reports.Report{Kind: reports.Full, Job: c.name, Tick: tick})
 }
 
-// passedLocked takes in that a replica has no room for a tick, and returns when to claim it: 0 for
-// when it was to be claimed anyway.
+// passedLocked records that a replica has no room for a tick, and returns when to claim the tick,
+// or 0 if that has not changed.
 func (c *contender) passedLocked(tick int64, by string, now int64) int64 {
 	if c.passed.tick != tick {
 		c.passed = passed{tick: tick}
@@ -49,8 +49,7 @@ func (c *contender) passedLocked(tick int64, by string, now int64) int64 {
 	return 0
 }
 
-// placeForLocked returns where this replica stands in the order of those that may have room for a
-// tick.
+// placeForLocked returns this replica's place among those that may have room for a tick.
 func (c *contender) placeForLocked(tick int64) membership.Place {
 	p := c.placeLocked()
 	if p.Rank == 0 || c.passed.tick != tick {

@@ -27,7 +27,7 @@ func (s *Scheduler) WaitReady(ctx context.Context) error {
 	}
 }
 
-// notReady explains why the wait for a ready store had to end.
+// notReady returns the error of a wait for a ready store that has ended.
 func (s *Scheduler) notReady(why error) error {
 	switch last := s.health.LastError(); {
 	case !s.life.isStarted():
@@ -61,7 +61,7 @@ func (s *Scheduler) known() bool {
 	return true
 }
 
-// news wakes waiters until something has changed.
+// news wakes those that wait for a change.
 type news struct {
 	mu sync.Mutex
 	ch chan struct{} // nil when nobody waits
@@ -77,7 +77,7 @@ func (n *news) wait() <-chan struct{} {
 	return n.ch
 }
 
-// publish says that something has changed.
+// publish wakes all that wait.
 func (n *news) publish() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

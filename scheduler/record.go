@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// syncedLocked takes in the record that the store has.
+// syncedLocked applies the record that was read.
 func (c *contender) syncedLocked(r protocol.Record) {
 	fresh := r.Made && !c.made
 	if r.Made {
@@ -46,7 +46,7 @@ func (c *contender) syncedLocked(r protocol.Record) {
 	}
 }
 
-// outcomeLocked takes in that a run was settled at a time.
+// outcomeLocked remembers when a run was settled, and how.
 func (c *contender) outcomeLocked(outcome lease.Outcome, at int64) {
 	switch outcome {
 	case wire.Succeeded:
@@ -57,7 +57,7 @@ func (c *contender) outcomeLocked(outcome lease.Outcome, at int64) {
 	}
 }
 
-// lostLocked takes in that the store had lost the record, and has made it again.
+// lostLocked handles a record that the store had lost and has made again.
 func (c *contender) lostLocked(r protocol.Record) {
 	known := c.hintedWatermarkLocked()
 	if tick := c.TickAfter(known); tick != 0 && tick <= r.Watermark {
@@ -75,9 +75,8 @@ func (c *contender) lostLocked(r protocol.Record) {
 	}
 }
 
-// storeForgot takes in that the store has lost its records: they have to be made again before
-// anything is claimed. A claim of an open tick is sent again all the same: it may have been
-// granted.
+// storeForgot handles a store that has lost its records: they must be made again before anything is
+// claimed. A claim of an open tick is still repeated, because it may have been granted.
 func (c *contender) storeForgot() {
 	c.mu.Lock()
 	defer c.unlock()

@@ -13,10 +13,10 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// request is a request of a replica to the store about one job: a claim, or to skip ticks. Once it
-// has been sent it is pending: it is sent again, the same, until it is answered, before anything
-// else is asked. It may have been done, and its reply lost. To skip ticks is asked twice; then it
-// is decided again which, since more may be late by then.
+// request is a claim, or a request to skip ticks. Once it was sent it is pending: before anything
+// else it is sent again, unchanged, until it is answered, because it may have been carried out and
+// its reply lost. A request to skip ticks is only sent twice. Then the contender decides again
+// which ticks to skip, because more may be late by then.
 type request struct {
 	claim    protocol.Claim
 	skip     *protocol.Skip // nil when it is a claim
@@ -30,7 +30,7 @@ type request struct {
 	waited    bool // its tick was answered to have to wait before
 }
 
-// waitingTick is a tick that has to wait for an earlier one to end.
+// waitingTick is a tick that waits for an earlier one to end.
 type waitingTick struct {
 	tick  int64
 	began time.Time // when it was claimed first
@@ -38,12 +38,12 @@ type waitingTick struct {
 
 func (r *request) skips() bool { return r != nil && r.skip != nil }
 
-// claimsTick reports whether it is a claim of a tick.
+// claimsTick reports whether the request claims a tick.
 func (r *request) claimsTick(tick int64) bool {
 	return r != nil && r.skip == nil && r.claim.Tick == tick
 }
 
-// replaces reports whether it is a claim of a tick that is to have the room of a run.
+// replaces reports whether the request claims a tick that is to take over the room of a run.
 func (r *request) replaces() bool { return r != nil && r.skip == nil && r.claim.NoRoom }
 
 // reply is the result of a request.
@@ -56,12 +56,12 @@ type reply struct {
 	skipped   bool
 }
 
-// The wait after a failure is doubled from one to the other. After an absence of the store it is
-// cut short: see recovered.
+// firstRetry and lastRetry bound the wait after a failure, which doubles each time. It ends early
+// when the store answers again: see recovered.
 const firstRetry, lastRetry = 50, 1000 // ms
 
-// lateRetry is the wait after a claim that came too late by the store's clock, but not yet by our
-// idea of it. Without one the claim would be made again and again until the two agree.
+// lateRetry is the wait after a claim that came too late by the store's clock, but not by the
+// estimate. Without it the claim would be repeated at once until the two agree.
 const lateRetry = 10 // ms
 
 func (c *contender) claim(tick int64) protocol.Claim {
@@ -82,13 +82,13 @@ func (c *contender) skip(d plan.Decision) *protocol.Skip {
 	}
 }
 
-// knownLocked is the watermark as a store that has lost it gets it back. One that lies further
-// ahead than the store's clock may step without being noticed comes from a clock that was wrong,
-// and is not written back.
+// knownLocked returns the watermark that a store which has lost it gets back. A watermark that is
+// further ahead than the store's clock may step unnoticed comes from a wrong clock, and is not
+// written back.
 //
-// What others have only reported is not written back, so that no report, however wrong, makes a
-// tick lost. It is when the record has proved to have lost something. It is also with delivery at
-// most once, where a tick may be lost but not run twice.
+// Nor is a watermark that others have only reported, so that a wrong report cannot make a tick
+// lost. It is written back if the record has certainly lost something, or with delivery at most
+// once, where a tick may be lost but must not run twice.
 func (c *contender) knownLocked() int64 {
 	switch {
 	case c.aheadLocked():
@@ -100,12 +100,12 @@ func (c *contender) knownLocked() int64 {
 	}
 }
 
-// aheadLocked reports whether the watermark lies in the future.
+// aheadLocked reports whether the watermark is in the future.
 func (c *contender) aheadLocked() bool {
 	return c.cursor.Watermark > c.s.clock.Ms()+c.s.trust.Limit.Milliseconds()
 }
 
-// beginLocked makes a request the pending one. It is to be sent now.
+// beginLocked makes a request the pending one and returns it, to be sent now.
 func (c *contender) beginLocked(r *request) *request {
 	r.moment, r.sent, r.overtaken = steady.Now(), time.Now(), false
 	r.tries++
@@ -122,7 +122,7 @@ func (c *contender) beginLocked(r *request) *request {
 	return r
 }
 
-// ask sends a request to the store and waits for the reply. The mutex is not locked.
+// ask sends a request to the store and waits for the reply. The mutex must not be locked.
 func (c *contender) ask(r *request) reply {
 	var a reply
 	var err error
@@ -152,7 +152,7 @@ func (c *contender) ask(r *request) reply {
 	return a
 }
 
-// receiveLocked takes in the reply to a request.
+// receiveLocked applies the reply to a request.
 func (c *contender) receiveLocked(r *request, a reply) {
 	if a.failed {
 		c.failedLocked(r)
@@ -172,7 +172,7 @@ func (c *contender) receiveLocked(r *request, a reply) {
 	}
 }
 
-// failedLocked takes in that a request failed.
+// failedLocked handles a request that failed.
 func (c *contender) failedLocked(r *request) {
 	if r.skips() && r.tries == 1 && c.pending == r {
 		return // at once again
@@ -188,7 +188,7 @@ func (c *contender) failedLocked(r *request) {
 	c.rest = rest{retrying, c.s.clock.Ms() + wait}
 }
 
-// skippedLocked takes in that the ticks of a decision were skipped, or that another replica was
+// skippedLocked handles the reply to a request to skip ticks. Another replica may have been
 // quicker.
 func (c *contender) skippedLocked(r *request, a reply) {
 	d := r.decision
