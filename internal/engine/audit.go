@@ -17,14 +17,14 @@ import (
 const (
 	auditPrefix = "audit:"
 	// auditPart is how many entries a part gets before the next one begins. Others may add some
-	// meanwhile: the list of a part keeps four times as many.
+	// meanwhile, so the list of a part keeps four times as many.
 	auditPart = 64
-	// auditPartBytes is how many bytes it gets at most. So many of the budget are kept for the part
-	// that is written.
+	// auditPartBytes is how many bytes a part gets at most. This much of the budget is reserved for
+	// the part that is being written.
 	auditPartBytes = protocol.MinAuditBudget / 8
 )
 
-// auditHead says which parts the log has.
+// auditHead lists the parts of the log.
 type auditHead struct {
 	Budget int   `json:"budget,omitempty"` // 0: the default
 	First  int   `json:"first,omitempty"`  // the oldest part
@@ -42,7 +42,7 @@ func (h *auditHead) budget() int {
 	return h.Budget
 }
 
-// used is the size of all parts but the newest, in bytes.
+// used returns the size of all parts but the newest, in bytes.
 func (h *auditHead) used() (bytes int) {
 	for _, size := range h.Sizes {
 		bytes += size
@@ -50,13 +50,14 @@ func (h *auditHead) used() (bytes int) {
 	return bytes
 }
 
-// isFull reports whether a part has as much as it is to have.
+// isFull reports whether the next entry belongs to a new part.
 func isFull(part []driver.Entry) bool {
 	const longest = protocol.MaxNoteText + 128 + protocol.EntryOverhead
 	return len(part) >= auditPart || sizeOf(part)+longest > auditPartBytes
 }
 
-// trim drops parts until the rest is within the budget, and returns those that it has dropped.
+// trim drops the oldest parts until the rest is within the budget, and returns those that it has
+// dropped.
 func (h *auditHead) trim() (dropped []int) {
 	for len(h.Sizes) > 0 && h.used() > h.budget()-auditPartBytes {
 		dropped = append(dropped, h.First)
@@ -113,7 +114,8 @@ func (s *Session) SetAuditBudget(ctx context.Context, bytes int) error {
 	})
 }
 
-// onAudit calls do with the present head until it is done, one call at a time in this process.
+// onAudit calls do with the present head until do succeeds. In this process one call runs at a
+// time.
 func (s *Session) onAudit(ctx context.Context, what string, do func(auditHead) (done bool, err error)) error {
 	if err := s.queue.Take(ctx, auditPrefix); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -154,8 +156,9 @@ func readHead(v driver.Value) (h auditHead, err error) {
 	return h, nil
 }
 
-// writeHead drops entries past the budget, and writes the head if nobody has changed it since it
-// was read. The parts go first: they would be left over if this process ended in between.
+// writeHead drops entries past the budget, and writes the head unless somebody has changed it since
+// it was read. The parts go first, because they would be left over if this process ended in
+// between.
 func (s *Session) writeHead(ctx context.Context, h auditHead) (done bool, err error) {
 	if err := s.dropAudit(ctx, h.trim()); err != nil {
 		return false, err
@@ -177,7 +180,7 @@ func (s *Session) dropAudit(ctx context.Context, parts []int) error {
 	return err
 }
 
-// doAll carries out operations, and returns the first error of any.
+// doAll carries out operations and returns the first error of any of them.
 func (s *Session) doAll(ctx context.Context, ops ...driver.Op) ([]driver.Result, error) {
 	results := s.medium().Do(ctx, ops)
 	for _, res := range results {

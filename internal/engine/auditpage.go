@@ -12,11 +12,11 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// auditPlace is a place in the audit log: before the entry of a part that has this number, from 0
-// for the oldest. What is appended later, or dropped, does not move it.
+// auditPlace is a place in the audit log: before the entry with this number in its part, where 0 is
+// the oldest. Entries that are added or dropped later do not move it.
 type auditPlace struct{ part, entry int }
 
-// everything of a part lies before this entry.
+// everything is the place after all entries of a part.
 const everything = 1 << 30
 
 // Audit implements [protocol.Store].
@@ -61,8 +61,7 @@ func (s *Session) Audit(ctx context.Context, cursor string, n int) (page protoco
 	return page, nil
 }
 
-// auditParts returns the entries of the parts of the log from one down to another, each newest
-// first.
+// auditParts returns the entries of the parts from one down to another, each newest first.
 func (s *Session) auditParts(ctx context.Context, from, to int) (lists [][]driver.Entry, err error) {
 	var ops []driver.Op
 	for part := from; part >= to; part-- {

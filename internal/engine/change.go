@@ -17,27 +17,27 @@ import (
 )
 
 const (
-	// crowd is how many conflicts say that others change a value all the time.
+	// crowd is how many conflicts mean that others change a value all the time.
 	crowd = 2
-	// longestPause bounds the pauses of those that are in each other's way.
+	// longestPause bounds the pause before another try after conflicts.
 	longestPause = 500 * time.Millisecond
-	// stepped is by how much the store's time may differ from the estimate, at least, before a
-	// change of the store's clock is suspected.
+	// stepped is the least difference between the store's time and the estimate that may mean a
+	// step of the store's clock.
 	stepped = 5 * time.Second
-	// soon is how far ahead a time may lie for a rule to be tried as if it had come: the store
-	// knows better.
+	// soon is how far ahead a time may be for a rule to be tried as if it had come, because the
+	// store knows its time better.
 	soon = 250 * time.Millisecond
 )
 
-// work is a rule to be applied to the value of one key.
+// work is a rule for the value of one key, and how far it was applied.
 type work struct {
 	key   string
 	state record.State
-	// rule is applied to the state, maybe more than once: what it has the caller answered counts
-	// from the last time. It returns what to publish when the state is changed.
+	// rule decides about the state and returns what to publish if the state is changed. It may be
+	// called more than once; the last call counts for the answer of the caller.
 	rule func(at *record.Moment) []driver.Notification
-	// made corrects what the rule said before the store was asked: a token to what it was stamped,
-	// and the time. Optional.
+	// made corrects what the rule assumed before the store was asked: the token and the time. It
+	// may be nil.
 	made func(guessed, token int64, now time.Time)
 
 	due       time.Time // a time that the rule asks for, zero when it asks for none
@@ -63,8 +63,8 @@ type work struct {
 	done bool
 }
 
-// apply applies rules, each to a different key, and returns when all are answered. It asks the
-// store for all of them at once.
+// apply applies rules to different keys, with one call of the store for all of them, and returns
+// when all are answered.
 func (s *Session) apply(ctx context.Context, list ...*work) {
 	var first [1]string // most often there is one
 	keys := first[:0]
@@ -115,11 +115,11 @@ func (s *Session) apply(ctx context.Context, list ...*work) {
 	}
 }
 
-// roundTrip returns how long the last one took.
+// roundTrip returns how long the last call of the store took.
 func (s *Session) roundTrip() time.Duration { return time.Duration(s.took.Load()) }
 
-// pause waits before another try at a value that others change all the time. The bound grows with
-// the conflicts and with the time that a round trip takes, so a busy store is asked less often.
+// pause waits before another try at a value that others change all the time. The pause grows with
+// the conflicts and with the round trip, so that a busy store is asked less often.
 func (s *Session) pause(ctx context.Context, conflicts int) {
 	if took := s.roundTrip(); conflicts >= crowd {
 		sleep.For(ctx, sleep.Scatter(conflicts-crowd, took, min(16*took, longestPause)))
@@ -132,7 +132,8 @@ func (w *work) fail(err error) {
 	}
 }
 
-// next takes the next step with the known values: it returns the request to the store, if any.
+// next takes the next step with what is known, and returns the request to the store if it needs
+// one.
 func (s *Session) next(w *work) (op driver.Op, ask bool) {
 	if w.crowded { // others have changed it during the pause
 		w.crowded = false
@@ -169,10 +170,10 @@ func (s *Session) next(w *work) (op driver.Op, ask bool) {
 	}
 }
 
-// decide applies the rule. It returns the change that it wants, nil for none.
+// decide applies the rule and returns the change that it wants, or nil for none.
 //
-// What an earlier request has changed is written once more before it is affirmed: a read may show
-// what its writer was never answered, for the replicas of the store do not have it.
+// If the rule affirms a change that an earlier request has made, the value is written once more:
+// the replicas of the store may not have a change whose writer never got an answer.
 func (s *Session) decide(w *work) (*driver.Change, error) {
 	now := w.now
 	if ahead := w.due.Sub(now); !w.truth && ahead > 0 && ahead < soon {
@@ -249,8 +250,7 @@ func (s *Session) decide(w *work) (*driver.Change, error) {
 	return c, nil
 }
 
-// newChange makes an empty change that has room for what most changes have, so that it costs one
-// allocation.
+// newChange returns an empty change with room for what most changes have, in one allocation.
 func newChange() *driver.Change {
 	c := &struct {
 		driver.Change
@@ -262,9 +262,8 @@ func newChange() *driver.Change {
 	return &c.Change
 }
 
-// restore brings back into the record the changes that a store lost when it went back to a
-// snapshot. The known record is either newer, or has a tick as settled which the record takes to
-// be open.
+// restore brings back changes that a store has lost because it went back to a snapshot. The known
+// record is newer, or has a tick as settled that is open in the record.
 func (w *work) restore() error {
 	w.behind = false
 	if l, ok := w.state.(*record.Limit); ok && w.known != nil && w.known.Version.Stamp > w.value.Version.Stamp {
@@ -296,7 +295,7 @@ func (w *work) restore() error {
 	return nil
 }
 
-// take takes in what the store answered.
+// take applies the store's result.
 func (s *Session) take(w *work, res driver.Result) {
 	c := w.change
 	w.change = nil
@@ -354,7 +353,7 @@ func changed(from driver.Value, c *driver.Change, res driver.Result) driver.Valu
 	return v
 }
 
-// entry is the entry of a settled tick in a history of that length.
+// entry returns the history entry of a settled tick.
 func (s *Session) entry(settled protocol.Settled, kept int) driver.Entry {
 	id := strconv.AppendInt(make([]byte, 0, 64), settled.Tick, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.Token, 36)
@@ -368,10 +367,10 @@ const (
 	journalPrefix = "journal:"
 )
 
-// name is the name in a key.
+// name returns the name in a key.
 func name(key string) string { return key[strings.IndexByte(key, ':')+1:] }
 
-// RefusedError says that a store grants nothing for a while.
+// RefusedError reports that a store grants nothing for a while.
 type RefusedError struct {
 	Remaining time.Duration
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// act is what somebody asks for about a name, such as a pause or a trigger.
+// act is a request about a name, such as a pause or a trigger.
 type act struct {
 	essential bool
 	rule      func(r *record.Record, at *record.Moment) (notify []driver.Notification, affirms bool)
 }
 
-// do applies a rule to the record of name and returns its answer. If the rule says that it changed
-// something, do publishes its tick. Acts of this process about one name that arrive at the same time
-// are one change.
+// do applies a rule to the record of name and returns its answer. If the rule has changed
+// something, do publishes its tick. Acts of this process on one name that arrive together are made
+// in one change.
 func do[A any](ctx context.Context, s *Session, what, name string, essential bool, rule func(r *record.Record, at *record.Moment) (a A, tick int64, changed bool, err error)) (A, error) {
 	var result struct {
 		answer A

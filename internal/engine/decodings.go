@@ -9,15 +9,14 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// decodings are records that need not be decoded again: of each key at most one, that of the value
-// seen last. Rules change a record in place, so each has one owner: the map, or the caller that
-// took it and may put it back.
+// decodings keeps decoded records, at most one for each key: that of the last value. Rules change a
+// record in place, so each has one owner: the map, or the caller that took it and may put it back.
 type decodings struct {
 	mu    sync.Mutex
 	byKey map[string]decoding
 }
 
-// decoding is the result of [record.Record.Decode], but for the ends of leases.
+// decoding is the result of [record.Record.Decode], without the ends of leases.
 type decoding struct {
 	version driver.Version
 	data    []byte
@@ -28,9 +27,8 @@ type decoding struct {
 // costs a call of Decode.
 const maxDecodings = 1 << 12
 
-// take removes and returns the record of v; nil if there is none. It compares the bytes besides the
-// version, so that a store whose versions are not unique cannot make a record stand for another
-// value.
+// take removes and returns the record of v, or nil if there is none. It compares the bytes and not
+// only the version, in case the versions of a store are not unique.
 func (d *decodings) take(key string, v driver.Value) *record.Record {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,7 +43,7 @@ func (d *decodings) take(key string, v driver.Value) *record.Record {
 	return kept.record
 }
 
-// put gives the record of v to the map.
+// put returns the record of v to the map.
 func (d *decodings) put(key string, v driver.Value, r *record.Record) {
 	if v.Data == nil {
 		return
@@ -64,7 +62,7 @@ func (d *decodings) put(key string, v driver.Value, r *record.Record) {
 	d.byKey[key] = decoding{version: v.Version, data: v.Data, record: r}
 }
 
-// decode makes the state that of the value.
+// decode sets the state from the value.
 func (s *Session) decode(w *work, ends func(token int64) time.Time) error {
 	if r, ok := w.state.(*record.Record); ok {
 		if decoded := s.decoded.take(w.key, w.value); decoded != nil {
@@ -76,10 +74,9 @@ func (s *Session) decode(w *work, ends func(token int64) time.Time) error {
 	return w.state.Decode(name(w.key), w.value.Data, w.value.Version.Stamp, ends)
 }
 
-// keep keeps the state, which was encoded as v with that token for the stamp, for the next decoder
-// of v. It keeps those of records that have open ticks, or were kept before. The others may never
-// be looked at again, and there is one for each job. The state itself stays the caller's, and has
-// to be decoded before it is used again.
+// keep keeps the state, which was encoded as v with that token for the stamp, for the next rule. It
+// keeps records with open ticks, and those that were kept before. Others may never be needed again,
+// and there is one for each job. The caller must decode the state before it uses it again.
 func (s *Session) keep(w *work, v driver.Value, guessed int64) {
 	r, ok := w.state.(*record.Record)
 	if !ok || w.spare == nil && len(r.Open) == 0 || w.known != nil || !r.Stored(name(w.key), guessed, v.Version.Stamp) {

@@ -7,10 +7,10 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// fewLeases is up to how many leases a lookup compares one by one: most values have one or none.
+// fewLeases is how many leases a lookup compares one by one. Most values have one or none.
 const fewLeases = 8
 
-// leaseIndex finds the leases of a value by their tokens, and notes which were taken.
+// leaseIndex finds the leases of a value by their tokens, and remembers which were taken.
 type leaseIndex struct {
 	list    []driver.Lease
 	byToken map[int64]int // of more than a few, their places
@@ -18,7 +18,7 @@ type leaseIndex struct {
 	few     [fewLeases]bool // what taken is of a few
 }
 
-// index replaces the list; no lease of it is taken.
+// index replaces the list. None of its leases is taken.
 func (x *leaseIndex) index(list []driver.Lease) {
 	*x = leaseIndex{list: list}
 	x.taken = x.few[:min(len(list), fewLeases)]
@@ -31,7 +31,7 @@ func (x *leaseIndex) index(list []driver.Lease) {
 	}
 }
 
-// find returns the place of a lease, -1 when there is none with that token.
+// find returns the position of the lease with that token, or -1.
 func (x *leaseIndex) find(token int64) int {
 	if x.byToken == nil {
 		return slices.IndexFunc(x.list, func(l driver.Lease) bool { return l.Token == token })
@@ -42,7 +42,7 @@ func (x *leaseIndex) find(token int64) int {
 	return -1
 }
 
-// ends returns when the lease with that token ends, the zero time when there is none.
+// ends returns when the lease with that token ends, or the zero time.
 func (x *leaseIndex) ends(token int64) time.Time {
 	if i := x.find(token); i >= 0 {
 		return x.list[i].Ends
@@ -50,7 +50,7 @@ func (x *leaseIndex) ends(token int64) time.Time {
 	return time.Time{}
 }
 
-// take returns a lease, and takes it.
+// take returns a lease and marks it as taken.
 func (x *leaseIndex) take(token int64) (l driver.Lease, known bool) {
 	i := x.find(token)
 	if i < 0 {

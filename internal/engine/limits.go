@@ -23,10 +23,10 @@ func (s *Session) Take(ctx context.Context, t protocol.Take) (protocol.Taken, er
 }
 
 const (
-	// takeTries is how often a batch is sent whose answer got lost.
+	// takeTries is how often a batch is sent if its answer gets lost.
 	takeTries = 3
-	// firstAhead is by how much later than it is decided a batch is carried out, at most, before it
-	// is decided again; more when round trips take longer. The second time it is twice as much.
+	// firstAhead is the time that a batch has to reach the store, at least, before it must be
+	// decided again; it is longer if round trips take longer. It doubles each time.
 	firstAhead = 4 * time.Millisecond
 )
 
@@ -41,19 +41,20 @@ func (s *Session) takeAll(ctx context.Context, name string, list []protocol.Take
 	return b.taken, failed("take of", name, err)
 }
 
-// takenBatch are requests that travel together, and their answers.
+// takenBatch is a batch of requests, and their answers.
 type takenBatch struct {
 	id    string
 	list  []protocol.Take
 	taken []protocol.Taken
-	// lost says that a reply was lost: the units may be taken. Then until stays as it was.
+	// lost reports that a reply was lost, so the units may have been taken. Then until must stay as
+	// it was.
 	lost  bool
 	until time.Time
 }
 
 var errTaken = errors.New("it is unknown whether the units were taken: the store was away for too long to remember")
 
-// takeOnce sends a batch. The same batch again is answered as before, or refused with errTaken.
+// takeOnce sends a batch. If the same batch is sent again, the answer is the same, or errTaken.
 func (s *Session) takeOnce(ctx context.Context, name string, b *takenBatch) error {
 	l, ahead := new(record.Limit), max(firstAhead, s.roundTrip())
 	w := &work{key: limitPrefix + name, state: l}

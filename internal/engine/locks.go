@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// oneLock applies a rule to the lock of that name. The rule returns the requests to notify, where
-// an empty list, but not nil, means any.
+// oneLock applies a rule to a lock. The rule returns the requests to notify, where an empty list
+// that is not nil means all of them.
 func (s *Session) oneLock(ctx context.Context, what, name string, essential bool, f func(l *record.Lock, at *record.Moment) (waiters []string, affirms bool),
 	made func(guessed, token int64, now time.Time)) error {
 	l := new(record.Lock)

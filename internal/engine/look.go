@@ -26,7 +26,7 @@ func (s *Session) Inspect(ctx context.Context, name string) (protocol.Record, er
 	return v, failed("inspect", name, err)
 }
 
-// look carries out reads of one key, and decodes the value of the first.
+// look reads one key, and decodes the value of the first operation.
 func (s *Session) look(ctx context.Context, state record.State, ops ...driver.Op) ([]driver.Result, error) {
 	results := s.medium().Do(ctx, ops)
 	for _, res := range results {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// together collects the requests of this process for one name. One batch of a name is under way at a
-// time, and the requests that arrive meanwhile travel as the next. So a name costs one change for
-// each round trip, however many ask. The zero value is ready for use.
+// together batches the requests of this process for one name. One batch of a name is under way at a
+// time, and requests that arrive meanwhile travel in the next. So a name costs one change for each
+// round trip, however many ask. The zero value is ready for use.
 type together[Q, A any] struct {
 	mu      sync.Mutex
 	pending map[string][]*asked[Q, A] // by the names that a goroutine works for
 }
 
-// asked is one request, and its answer once done is closed.
+// asked is a request, and its answer once done is closed.
 type asked[Q, A any] struct {
 	ctx     context.Context
 	request Q
@@ -26,12 +26,12 @@ type asked[Q, A any] struct {
 const (
 	// mostTogether bounds a batch.
 	mostTogether = 64
-	// inTurn is after how many batches of a name a process gives way to others: the one that has
-	// just changed a value knows it, and is always quicker.
+	// inTurn is after how many batches of a name a process lets others go first. The process that
+	// has just changed a value knows it, and would always be quicker.
 	inTurn = 32
 )
 
-// ask returns the answer to a request. A batch is worked on as long as the caller of one of its
+// ask returns the answer to a request. Work on a batch goes on while the caller of one of its
 // requests waits.
 func (q *together[Q, A]) ask(ctx context.Context, s *Session, name string, request Q, send func(ctx context.Context, list []Q) ([]A, error)) (answer A, err error) {
 	if err := context.Cause(ctx); err != nil {
@@ -49,7 +49,7 @@ func (q *together[Q, A]) ask(ctx context.Context, s *Session, name string, reque
 	}
 }
 
-// add reports whether nobody works for the name.
+// add adds a request, and reports whether the caller must start to work for the name.
 func (q *together[Q, A]) add(name string, one *asked[Q, A]) (begin bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,8 +61,8 @@ func (q *together[Q, A]) add(name string, one *asked[Q, A]) (begin bool) {
 	return !busy
 }
 
-// next returns the next batch of a name, without the requests whose callers have gone. It returns
-// nil when there is none, and then nobody works for the name.
+// next returns the next batch of a name, without requests whose callers have gone. If there is
+// none, it returns nil and nobody works for the name any more.
 func (q *together[Q, A]) next(name string) (batch []*asked[Q, A]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,7 +81,7 @@ func (q *together[Q, A]) next(name string) (batch []*asked[Q, A]) {
 	return batch
 }
 
-// work answers the requests for a name until there are none.
+// work answers the requests for a name until there are no more.
 func (q *together[Q, A]) work(s *Session, name string, send func(ctx context.Context, list []Q) ([]A, error)) {
 	for n := 1; ; n++ {
 		batch := q.next(name)
@@ -116,7 +116,7 @@ func answer[Q, A any](batch []*asked[Q, A], send func(ctx context.Context, list 
 	}
 }
 
-// waited reports whether the caller of a request waits for its answer.
+// waited reports whether a caller still waits for its answer.
 func waited[Q, A any](batch []*asked[Q, A]) bool {
 	for _, one := range batch {
 		if one.ctx.Err() == nil {

@@ -29,7 +29,7 @@ var (
 	errChanged = errors.New("a table is not as this release made it")
 )
 
-// hints are what to change, by the error; permanent ones stay until somebody does.
+// hints are what to change, by error, and whether the error lasts until somebody does.
 var hints = []struct {
 	err       error
 	permanent bool
@@ -51,7 +51,7 @@ var hints = []struct {
 
 const rights = "let the user of this process write to the file, to those beside it that end in -wal and -shm, and to their directory"
 
-// codes are what to change, by the primary result code of SQLite.
+// codes are what to change, by primary result code of SQLite.
 var codes = map[int]struct {
 	permanent bool
 	hint      string
@@ -66,7 +66,7 @@ var codes = map[int]struct {
 	sqlite3.SQLITE_ERROR:    {true, "undo the change of the tables, or stop all processes and move the file away with those beside it that end in -wal and -shm"},
 }
 
-// primary returns the primary result code of SQLite; 0 where the error has none.
+// primary returns the primary result code of SQLite in err, or 0.
 func primary(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
@@ -89,7 +89,7 @@ func advice(err error) (hint string, permanent bool) {
 	return c.hint, c.permanent
 }
 
-// failed returns err with the file that it is about.
+// failed adds the path of the file to err.
 func (f *file) failed(err error) error {
 	if err == nil {
 		return nil

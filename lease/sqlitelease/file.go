@@ -23,12 +23,13 @@ var schema string
 const (
 	schemaVersion = 1          // of the tables, as PRAGMA user_version
 	applicationID = 0x736f6c6f // "solo", as PRAGMA application_id
-	// reserve is how much room on the disk is left to what ends something and to renewals.
+	// reserve is how much room on the disk is kept for renewals and for changes that end something,
+	// in bytes.
 	reserve = 16 << 20
 )
 
-// file is the database. It is opened by the first call, and again when another file has taken its
-// place. That happens after a backup was restored, or when somebody has removed it.
+// file is the database. The first call opens it, and a later one opens it again if another file has
+// taken its place: after a restored backup, or because somebody has removed it.
 type file struct {
 	path    string
 	timeout time.Duration
@@ -49,18 +50,18 @@ type file struct {
 	queued   time.Time    // when a claim of a lock was queued last
 }
 
-// opening keeps a new file from being closed while another store in this process has locks on it:
-// that would end them.
+// opening keeps a new file from being closed while another store in this process has locks on it,
+// because closing it would end them.
 var opening sync.Mutex
 
-// now is the store's time: that of the machine.
+// now returns the store's time, which is the machine's.
 func (f *file) now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return time.Now().UTC().Round(0).Add(f.ahead)
 }
 
-// work calls run in a goroutine of its own, unless the store is closed.
+// work calls run in a new goroutine, unless the store is closed.
 func (f *file) work(run func()) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +72,7 @@ func (f *file) work(run func()) error {
 	return nil
 }
 
-// close closes the file and the sessions on it when nothing is under way.
+// close closes the file and its sessions when no call is under way.
 func (f *file) close(lanes ...*lane) error {
 	f.mu.Lock()
 	f.closed = true
@@ -132,8 +133,9 @@ func (f *file) open() (*sql.DB, error) {
 	return db, nil
 }
 
-// confirm returns when the disk has the committed changes. SQLite would wait for that with its lock
-// held: so a process that is stopped, mostly in such a wait, would hold up the others.
+// confirm returns when the committed changes are on the disk. SQLite would wait for that while it
+// holds its lock, so a process that is stopped, most probably in such a wait, would block the
+// others.
 func (f *file) confirm() error {
 	if f.hasty {
 		return nil
@@ -145,13 +147,13 @@ func (f *file) confirm() error {
 	return errors.Join(log.Sync(), log.Close()) // no lock is on this file
 }
 
-// there reports whether the path leads to the open file still.
+// there reports whether the path still leads to the open file.
 func (f *file) there() bool {
 	info, err := os.Stat(f.path)
 	return err == nil && os.SameFile(info, f.info)
 }
 
-// unmoved returns an error when a commit may have gone to a file that nobody finds.
+// unmoved returns an error if a commit may have gone to a file that was removed or replaced.
 func (f *file) unmoved() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,8 +163,8 @@ func (f *file) unmoved() error {
 	return nil
 }
 
-// prepare makes the tables in a new file, and checks those that are there. Any number of processes
-// may do so at once. In a new file that it must not make there is none: see errFresh.
+// prepare creates the tables in a new file, and checks those in an existing one. Any number of
+// processes may call it at once. If it must not create them, a new file has none: see errFresh.
 func prepare(db *sql.DB, now int64, create bool) error {
 	ctx := context.Background()
 	conn, err := db.Conn(ctx)
@@ -210,7 +212,7 @@ func within(ctx context.Context, conn *sql.Conn, begin string, f func() error) e
 	return err
 }
 
-// check looks whether the tables are those of this release. A fresh file has none.
+// check checks that the tables are those of this release. A fresh file has none.
 func check(ctx context.Context, conn *sql.Conn) (fresh bool, err error) {
 	var application, version int64
 	if err = conn.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&application, &version); err != nil {
@@ -250,7 +252,7 @@ func check(ctx context.Context, conn *sql.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// room reports whether there is room for more than what the reserve is for.
+// room reports whether there is more room on the disk than the reserve.
 func (f *file) room(t *tx) bool {
 	if t.free == nil {
 		free, known := f.free(filepath.Dir(f.path))

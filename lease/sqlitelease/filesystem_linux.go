@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// networks are the file systems, by their magic numbers, whose files processes of several machines
-// can open. Locks or shared memory do not reach from one to the other there.
+// networks are file systems, by magic number, whose files several machines can open. Locks and
+// shared memory do not work across machines there.
 var networks = map[uint32]string{
 	0x6969: "NFS", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x517b: "SMB", 0x00c36400: "Ceph", 0x0bd00bd0: "Lustre",
 	0x47504653: "GPFS", 0x5346414f: "AFS", 0x6b414653: "AFS", 0x73757245: "Coda", 0x01161970: "GFS2", 0x7461636f: "OCFS2",
 }
 
-// maybeShared are those of which some are.
+// maybeShared are file systems that may be such.
 var maybeShared = map[uint32]string{0x65735546: "FUSE", 0x01021997: "9P"}
 
 // checkFileSystem refuses a directory on a network file system.
@@ -31,8 +31,7 @@ func checkFileSystem(dir string) error {
 	return nil
 }
 
-// mayBeShared returns the name of a file system that other machines may have, too; "" where it is
-// none, or not known.
+// mayBeShared returns the name of a file system that other machines may have open too, or "".
 func mayBeShared(dir string) string {
 	var s syscall.Statfs_t
 	_ = syscall.Statfs(dir, &s)
@@ -48,8 +47,8 @@ func freeSpace(dir string) (bytes uint64, known bool) {
 	return s.Bavail * uint64(s.Bsize), true //nolint:gosec // a size is not negative
 }
 
-// watchDirectory calls changed when somebody writes to a file in the directory, at most once in a
-// pause, until stop is called.
+// watchDirectory calls changed after somebody has written to a file in the directory, at most once
+// in each pause, until stop is called.
 func watchDirectory(dir string, pause time.Duration, changed func()) (stop func() error, err error) {
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
 	if err != nil {
@@ -76,8 +75,8 @@ func watchDirectory(dir string, pause time.Duration, changed func()) (stop func(
 	}, nil
 }
 
-// lockHolder returns " (process N)" for the process that has the lock to write, as far as the
-// kernel says.
+// lockHolder returns " (process N)" for the process that holds the write lock, if the kernel shows
+// it.
 func lockHolder(path string) string {
 	var s syscall.Stat_t
 	locks, err := os.ReadFile("/proc/locks")
