@@ -89,16 +89,17 @@ func (j *judge) wrap(next jobs.Handler, delivery jobs.Delivery, weight int) jobs
 		room, _ := ctx.Value(roomKey{}).(int)
 		e := j.begin(room, &execution{run: run, once: delivery == jobs.AtMostOnce, weight: weight, began: time.Now()})
 		stop := context.AfterFunc(ctx, func() { j.stop(e) })
+		done := false // it did not panic
 		defer func() {
 			stop()
 			j.stop(e)
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.weights[run.Replica] -= weight
-			e.succeeded = e.done && ctx.Err() == nil
+			e.done, e.succeeded = done, done && ctx.Err() == nil
 		}()
 		err = next(ctx, run)
-		e.done = err == nil // it did not panic
+		done = err == nil
 		return err
 	}
 }

@@ -115,10 +115,10 @@ func (f *fixture) expired(tick int64, holder string, changes ...change) protocol
 }
 
 // until returns when the store's clock is past t. It waits a little longer, so that a lease which
-// was to end then is over also in a store that keeps it longer.
+// was to end then is over in a store that keeps it longer, or estimates its time.
 func (f *fixture) until(t time.Time) {
 	f.Helper()
-	t = t.Add(f.ttl/10 + 5*time.Millisecond)
+	t = t.Add(f.ttl/10 + 25*time.Millisecond)
 	for {
 		now := f.now()
 		if now.After(t) {
