@@ -17,12 +17,12 @@ const (
 
 // Durations draws how long the runs of a job took, the newest at the right.
 func (f *frame) Durations(p view.JobPage) template.HTML {
-	return f.bars(p, "job.durations", p.Median.Duration(), func(s view.Sample) time.Duration { return s.Took.Duration() })
+	return f.bars(p, "Durations", p.Median.Duration(), func(s view.Sample) time.Duration { return s.Took.Duration() })
 }
 
 // Latenesses draws how long after their ticks the runs of a job began.
 func (f *frame) Latenesses(p view.JobPage) template.HTML {
-	return f.bars(p, "job.lateness", 0, func(s view.Sample) time.Duration { return s.Lateness.Duration() })
+	return f.bars(p, "Lateness of starts", 0, func(s view.Sample) time.Duration { return s.Lateness.Duration() })
 }
 
 // bars draws a bar for each run, which is a link to its tick. A run that did not succeed has the
@@ -49,7 +49,7 @@ func (f *frame) bars(p view.JobPage, key string, median time.Duration, of func(v
 	for i, s := range samples {
 		x, h := left+step*float64(i), max(2, height(of(s)))
 		shape := shapeOf(string(s.Outcome))
-		title := strings.Join([]string{f.Word("outcome", s.Outcome), full(f.in(s.Tick.Time, p.Timezone)), f.Took(of(s))}, " · ")
+		title := strings.Join([]string{f.Word(s.Outcome, "outcome"), full(f.in(s.Tick.Time, p.Timezone)), f.Took(of(s))}, " · ")
 		d.add(`<a href="%s" tabindex="-1" class="%s"><title>%s</title><rect class="bar" x="%.2f%%" y="%d" width="%.2f%%" height="%d" rx="1.5"/>`,
 			escaped(f.Tick(p.Job, s.Tick)), shape, escaped(title), x+step*.12, chartHeight-chartBottom-h, step*.76, h)
 		if shape != "succeeded" {
@@ -59,7 +59,7 @@ func (f *frame) bars(p view.JobPage, key string, median time.Duration, of func(v
 	}
 	if median > 0 {
 		y := chartHeight - chartBottom - height(median)
-		d.add(`<line class="median" x1="0" x2="100%%" y1="%d" y2="%d"><title>%s</title></line>`, y, y, escaped(f.T("job.median")+" "+f.Took(median)))
+		d.add(`<line class="median" x1="0" x2="100%%" y1="%d" y2="%d"><title>%s</title></line>`, y, y, escaped(f.T("Median duration")+" "+f.Took(median)))
 	}
 	d.add(`<text x="0" y="12">%s</text>`, escaped(f.Took(highest)))
 	if len(samples) > 0 {
@@ -67,7 +67,7 @@ func (f *frame) bars(p view.JobPage, key string, median time.Duration, of func(v
 		d.add(`<text x="0" y="%d">%s</text><text x="100%%" y="%d" text-anchor="end">%s</text>`,
 			chartHeight-6, escaped(f.date(first, f.Now)+first.Format(" 15:04")), chartHeight-6, escaped(f.date(last, f.Now)+last.Format(" 15:04")))
 	}
-	return d.done("chart", f.T(key)+": "+f.T("job.samples", len(samples), f.Took(highest)), chartHeight)
+	return d.done("chart", f.T(key)+": "+f.T("%d runs, at most %s", len(samples), f.Took(highest)), chartHeight)
 }
 
 // Load draws how many runs there will be at a time; their weight where the replicas have a limit,
@@ -102,23 +102,23 @@ func (p part) Load() template.HTML {
 	}
 	if shown.Capacity > 0 {
 		y := chartTop + space - space*shown.Capacity/highest
-		d.add(`<line class="limit" x1="0" x2="100%%" y1="%d" y2="%d"><title>%s</title></line>`, y, y, escaped(p.T("load.capacity", shown.Capacity)))
+		d.add(`<line class="limit" x1="0" x2="100%%" y1="%d" y2="%d"><title>%s</title></line>`, y, y, escaped(p.T("capacity: weight %d", shown.Capacity)))
 	}
-	scaled := p.N("load.atonce", highest)
+	scaled := p.N("%d at a time", "%d at a time", highest)
 	if shown.Capacity > 0 {
-		scaled = p.T("load.weight", highest)
+		scaled = p.T("weight %d", highest)
 	}
 	d.add(`<text x="0" y="12">%s</text>`, escaped(scaled))
 	p.axis(&d, s, height-6)
-	return d.done("chart tall", p.LoadTitle()+": "+p.T("load.busiest", median(busiest), full(p.in(busiest.At.Time, ""))), height)
+	return d.done("chart tall", p.LoadTitle()+": "+p.T("at most %d, at %s", median(busiest), full(p.in(busiest.At.Time, ""))), height)
 }
 
 // LoadTitle says what the chart of load counts.
 func (p part) LoadTitle() string {
 	if shown, _ := p.V.(view.LoadPage); shown.Capacity > 0 {
-		return p.T("load.weights")
+		return p.T("Weight of the runs at a time")
 	}
-	return p.T("load.chart")
+	return p.T("Runs at a time")
 }
 
 // area writes the path around the steps of a chart.

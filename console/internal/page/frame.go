@@ -18,41 +18,6 @@ type frame struct {
 	zone    *time.Location // that was chosen; nil for that of each job
 }
 
-// T returns a text of the catalogue in the language of the page. Its arguments take the places of
-// %s and %d.
-func (f *frame) T(key string, arguments ...any) string {
-	t, ok := texts[key]
-	if !ok {
-		return key
-	}
-	s := t.english
-	if f.Lang == Chinese {
-		s = t.chinese
-	}
-	if len(arguments) == 0 {
-		return s
-	}
-	return fmt.Sprintf(s, arguments...)
-}
-
-// N returns the text for a number of things: that of key.one for 1.
-func (f *frame) N(key string, n int) string {
-	if n == 1 {
-		key += ".one"
-	}
-	return f.T(key, n)
-}
-
-// Word returns the catalogue's word for a value such as an outcome or a state; the value itself
-// where it has none.
-func (f *frame) Word(kind string, value any) string {
-	key := kind + "." + fmt.Sprint(value)
-	if _, ok := texts[key]; ok {
-		return f.T(key)
-	}
-	return fmt.Sprint(value)
-}
-
 // Asset returns the URL of a static file, with the hash of its content.
 func (f *frame) Asset(name string) string { return f.Prefix + "/static/" + assets()[name].name }
 

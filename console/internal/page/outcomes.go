@@ -53,7 +53,7 @@ func (f *frame) Strip(list []protocol.Outcome) template.HTML {
 		fmt.Fprintf(&marks, `<use href="#s-%s" class="%s" x="%d" y="4" width="12" height="12"/>`, shape, shape, i*step)
 	}
 	return template.HTML(fmt.Sprintf(`<svg class="strip" width="%d" height="20" role="img" aria-label="%s">%s</svg>`, //nolint:gosec // of words of our own
-		len(list)*step, template.HTMLEscapeString(f.T("strip.label", len(list), f.counted(counts))), marks.String()))
+		len(list)*step, template.HTMLEscapeString(f.T("The last %d: %s", len(list), f.counted(counts))), marks.String()))
 }
 
 // counted writes how many there are of each outcome.
@@ -61,8 +61,8 @@ func (f *frame) counted(counts map[string]int) string {
 	var list []string
 	for _, outcome := range outcomes {
 		if n := counts[outcome]; n > 0 {
-			list = append(list, fmt.Sprintf("%d %s", n, f.Word("outcome", outcome)))
+			list = append(list, fmt.Sprintf("%d %s", n, f.Word(outcome, "outcome")))
 		}
 	}
-	return strings.Join(list, f.T("list.and"))
+	return strings.Join(list, f.T(", "))
 }

@@ -45,7 +45,7 @@ func (f *frame) lane(s scale, ground string, row *view.TimelineRow, changes []vi
 	var d drawing
 	d.WriteString(ground)
 	if _, width := s.span(s.from, row.Kept.Time); !row.Kept.IsZero() && width > 0 {
-		d.add(`<rect class="unkept" width="%.2f%%" height="%d"><title>%s</title></rect>`, width, laneHeight, escaped(f.T("timeline.unkept", full(f.in(row.Kept.Time, row.Timezone)))))
+		d.add(`<rect class="unkept" width="%.2f%%" height="%d"><title>%s</title></rect>`, width, laneHeight, escaped(f.T("Nothing is kept from before %s", full(f.in(row.Kept.Time, row.Timezone)))))
 	}
 	for _, pause := range row.Pauses {
 		to := pause.To.Time
@@ -53,7 +53,7 @@ func (f *frame) lane(s scale, ground string, row *view.TimelineRow, changes []vi
 			to = s.to
 		}
 		x, width := s.span(pause.From.Time, to)
-		d.add(`<rect class="pause" x="%.2f%%" y="2" width="%.2f%%" height="%d"><title>%s</title></rect>`, x, width, laneHeight-4, escaped(f.T("timeline.paused", pause.By, pause.Why)))
+		d.add(`<rect class="pause" x="%.2f%%" y="2" width="%.2f%%" height="%d"><title>%s</title></rect>`, x, width, laneHeight-4, escaped(f.T("paused by %s: %s", pause.By, pause.Why)))
 	}
 	f.emptyCells(&d, s, row)
 	for _, change := range changes {
@@ -100,11 +100,11 @@ func (f *frame) emptyCells(d *drawing, s scale, row *view.TimelineRow) {
 // emptyTitle says of an instant without a mark what is known of it.
 func (f *frame) emptyTitle(row *view.TimelineRow, at time.Time) string {
 	if at.Before(row.Kept.Time) {
-		return f.T("timeline.unkept", full(f.in(row.Kept.Time, row.Timezone)))
+		return f.T("Nothing is kept from before %s", full(f.in(row.Kept.Time, row.Timezone)))
 	}
 	for _, pause := range row.Pauses {
 		if !at.Before(pause.From.Time) && (pause.To.IsZero() || at.Before(pause.To.Time)) {
-			return f.T("timeline.paused", pause.By, pause.Why)
+			return f.T("paused by %s: %s", pause.By, pause.Why)
 		}
 	}
 	return f.T("timeline.none")
@@ -188,9 +188,9 @@ func (f *frame) dense(d *drawing, x, width float64, item *view.Item) {
 }
 
 func (f *frame) itemTitle(row *view.TimelineRow, item *view.Item, word string) string {
-	list := []string{row.Job, f.itemWord(word), full(f.in(item.Tick.Time, row.Timezone))}
+	list := []string{row.Job, f.Word(word, "timeline", "outcome", "entry", "verdict"), full(f.in(item.Tick.Time, row.Timezone))}
 	if item.Kind == view.ItemDense {
-		list = []string{row.Job, f.T("tick.count", item.Count), f.counted(item.Counts), full(f.in(item.From.Time, row.Timezone)) + " – " + full(f.in(item.To.Time, row.Timezone))}
+		list = []string{row.Job, f.T("%d ticks", item.Count), f.counted(item.Counts), full(f.in(item.From.Time, row.Timezone)) + " – " + full(f.in(item.To.Time, row.Timezone))}
 	}
 	if item.Kind == view.ItemRun && item.To.After(item.From.Time) {
 		list = append(list, f.Took(item.To.Sub(item.From.Time)))
@@ -199,19 +199,12 @@ func (f *frame) itemTitle(row *view.TimelineRow, item *view.Item, word string) s
 		list = append(list, item.Replica)
 	}
 	if len(item.TakenOver) > 0 {
-		list = append(list, f.T("timeline.takeover"))
+		list = append(list, f.T("taken over"))
 	}
 	if item.Reason != "" {
 		list = append(list, item.Reason)
 	}
 	return strings.Join(list, " · ")
-}
-
-func (f *frame) itemWord(word string) string {
-	if _, ok := texts["timeline."+word]; ok {
-		return f.T("timeline." + word)
-	}
-	return f.Verdict(word)
 }
 
 // choice is a link among others.

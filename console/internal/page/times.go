@@ -45,9 +45,9 @@ func (f *frame) in(t time.Time, jobZone string) time.Time {
 // ZoneSaid says in which zone the times of the page are.
 func (f *frame) ZoneSaid() string {
 	if f.zone == nil && f.name == "jobs" {
-		return f.T("frame.zone.said", f.T("frame.zone.job"))
+		return f.T("Times are in %s.", f.T("the zone of each job"))
 	}
-	return f.T("frame.zone.said", f.in(f.Now, "").Location())
+	return f.T("Times are in %s.", f.in(f.Now, "").Location())
 }
 
 // instant accepts the types that views have times in.
@@ -165,18 +165,18 @@ func (f *frame) Away(at any) string {
 	d := t.Sub(f.Now)
 	switch {
 	case d > -time.Second && d < time.Second:
-		return f.T("time.now")
+		return f.T("now")
 	case d > 0:
 		return f.T("time.in", f.Rough(d))
 	}
-	return f.T("time.ago", f.Rough(-d))
+	return f.T("%s ago", f.Rough(-d))
 }
 
 // units of durations, the longest first.
 var units = []struct {
 	length time.Duration
-	key    string
-}{{24 * time.Hour, "unit.d"}, {time.Hour, "unit.h"}, {time.Minute, "unit.min"}, {time.Second, "unit.s"}}
+	text   string
+}{{24 * time.Hour, "%d d"}, {time.Hour, "%d h"}, {time.Minute, "%d min"}, {time.Second, "%d s"}}
 
 // Rough writes a duration with one unit, or two where the first is small.
 func (f *frame) Rough(duration any) string {
@@ -189,24 +189,24 @@ func (f *frame) Rough(duration any) string {
 		if n == 0 {
 			continue
 		}
-		text := f.T(unit.key, int(n))
+		text := f.T(unit.text, int(n))
 		if rest := d % unit.length; n < 3 && i+1 < len(units) && rest >= units[i+1].length {
-			text += " " + f.T(units[i+1].key, int(rest/units[i+1].length))
+			text += " " + f.T(units[i+1].text, int(rest/units[i+1].length))
 		}
 		return text
 	}
-	return f.T("unit.ms", int(d/time.Millisecond))
+	return f.T("%d ms", int(d/time.Millisecond))
 }
 
 // Took writes how long something lasted, to three digits.
 func (f *frame) Took(duration any) string {
 	switch d := span(duration); {
 	case d < time.Second:
-		return f.T("unit.ms", int(d.Round(time.Millisecond)/time.Millisecond))
+		return f.T("%d ms", int(d.Round(time.Millisecond)/time.Millisecond))
 	case d < 10*time.Second:
-		return f.T("unit.seconds", fmt.Sprintf("%.2f", d.Seconds()))
+		return f.T("%s s", fmt.Sprintf("%.2f", d.Seconds()))
 	case d < time.Minute:
-		return f.T("unit.seconds", fmt.Sprintf("%.1f", d.Seconds()))
+		return f.T("%s s", fmt.Sprintf("%.1f", d.Seconds()))
 	default:
 		return f.Rough(d)
 	}

@@ -31,19 +31,6 @@ func (f *frame) Became(e fleet.Entry) string {
 	return e.State
 }
 
-// BecameWord is the same in the language of the page.
-func (f *frame) BecameWord(e fleet.Entry) string { return f.Verdict(f.Became(e)) }
-
-// Verdict is the catalogue's word for the fate of a tick.
-func (f *frame) Verdict(word any) string {
-	for _, kind := range []string{"outcome", "entry", "verdict"} {
-		if _, ok := texts[kind+"."+fmt.Sprint(word)]; ok {
-			return f.Word(kind, word)
-		}
-	}
-	return fmt.Sprint(word)
-}
-
 // Cut shortens a text for a row.
 func (f *frame) Cut(s string) string {
 	const most = 160
@@ -61,7 +48,7 @@ func (f *frame) Cut(s string) string {
 func (f *frame) Lines(list []string) string { return strings.Join(list, "\n") }
 
 // Joined writes a list in one line.
-func (f *frame) Joined(list []string) string { return strings.Join(list, f.T("list.and")) }
+func (f *frame) Joined(list []string) string { return strings.Join(list, f.T(", ")) }
 
 // Count returns how many ticks have an outcome.
 func (f *frame) Count(counts map[protocol.Outcome]int, outcome string) int {
@@ -101,11 +88,11 @@ func (f *frame) Zones(at any, jobZone string) string {
 
 // ClockChange says what a zone's clock does.
 func (f *frame) ClockChange(c view.ZoneChange) string {
-	key := "timeline.forward"
+	text := "The clock of %s goes forward by %s at %s."
 	if c.Shift < 0 {
-		key = "timeline.back"
+		text = "The clock of %s goes back by %s at %s."
 	}
-	return f.T(key, c.Timezone, f.Rough(max(c.Shift, -c.Shift)), full(f.in(c.At.Time, c.Timezone)))
+	return f.T(text, c.Timezone, f.Rough(max(c.Shift, -c.Shift)), full(f.in(c.At.Time, c.Timezone)))
 }
 
 // Micros writes a number of microseconds.
@@ -167,7 +154,7 @@ func (f *frame) Less(a, b int) int { return a - b }
 // Capacity draws how much of what a replica can run is in use.
 func (f *frame) Capacity(used, most int) template.HTML {
 	if most == 0 {
-		return template.HTML(template.HTMLEscapeString(f.T("fleet.used", used))) //nolint:gosec // escaped
+		return template.HTML(template.HTMLEscapeString(f.T("%d, no limit", used))) //nolint:gosec // escaped
 	}
 	width := 100 * min(used, most) / most
 	return template.HTML(fmt.Sprintf(`<span class="num">%d / %d</span><svg class="gauge" width="120" height="8" aria-hidden="true"><rect width="100%%" height="8" rx="4" class="rail"/><rect width="%d%%" height="8" rx="4" class="bar"/></svg>`, used, most, width)) //nolint:gosec // of numbers
@@ -176,11 +163,11 @@ func (f *frame) Capacity(used, most int) template.HTML {
 // ConfirmTitle asks whether to do what the page is about.
 func (p part) ConfirmTitle() string {
 	c, _ := p.V.(ConfirmPage)
-	subject := p.N("jobs.total", c.Total)
+	subject := p.N("%d job", "%d jobs", c.Total)
 	if len(c.Names) == 1 {
 		subject = c.Names[0]
 	}
-	return p.T("confirm.title", p.T("action."+string(c.Action)), subject)
+	return p.T("%s: %s?", p.T("action."+string(c.Action)), subject)
 }
 
 // Dangerous reports whether what the page is about cannot be taken back.
