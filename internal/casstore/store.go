@@ -34,12 +34,13 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/engine"
+	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
 
 // ErrClosed is matched by the error of calls of a store that was closed.
-var ErrClosed = errors.New("the store is closed")
+var ErrClosed = lane.ErrClosed
 
 // errTimeout is matched by context.DeadlineExceeded, and says so in other words.
 var errTimeout error = timeout{}

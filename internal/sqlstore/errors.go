@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 )
 
 // ErrClosed is matched by the error of calls of a store that was closed.
-var ErrClosed = errors.New("the store is closed")
+var ErrClosed = lane.ErrClosed
 
 // ErrChanged is matched when somebody has changed what a release made in the database.
 var ErrChanged = errors.New("a table is not as this release made it")
@@ -61,7 +62,7 @@ func (db *database) call(ctx context.Context, f func(ctx context.Context) error)
 		return db.failed(err)
 	}
 	defer db.running.Done()
-	return db.repeat(ctx, f)
+	return db.failed(db.repeat(ctx, f))
 }
 
 func (db *database) repeat(ctx context.Context, f func(ctx context.Context) error) error {
@@ -76,14 +77,14 @@ func (db *database) repeat(ctx context.Context, f func(ctx context.Context) erro
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return db.failed(protocol.Ended(context.Cause(ctx), err))
+			return protocol.Ended(context.Cause(ctx), err)
 		case db.Missing(err), errors.Is(err, errEmptied):
 			db.forget()
 			if tries >= mostMade {
-				return db.failed(err)
+				return err
 			}
 		case !db.Again(err) || tries >= mostTries:
-			return db.failed(err)
+			return err
 		}
 		sleep.For(ctx, sleep.Scatter(tries, time.Millisecond, 32*time.Millisecond))
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/lease/driver"
@@ -160,7 +161,7 @@ func (db *database) noticesAfter(ctx context.Context, kind string, f *follower) 
 	if err != nil || next.gap {
 		return nil, next, err
 	}
-	for part := range slices.Chunk(fresh, most) {
+	for part := range slices.Chunk(fresh, lane.Most) {
 		var text []byte
 		err := db.each(ctx, db.DB, "SELECT body FROM solotick_notice WHERE namespace = ? AND kind = ? AND seq IN "+listOf(len(part))+" ORDER BY seq",
 			append([]any{db.Namespace, kind}, part...), []any{&text}, func() error { list = append(list, slices.Clone(text)); return nil })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/engine"
+	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
@@ -32,7 +33,7 @@ type Store struct {
 type database struct {
 	*Dialect
 	Config
-	reads, writes lane
+	reads, writes *lane.Lane[[]driver.Op, []driver.Result]
 
 	ready  sync.Mutex
 	tables bool // they are there, and as this release made them
@@ -55,7 +56,7 @@ func New(d *Dialect, c Config) (*Store, error) {
 		faults = append(faults, fmt.Errorf("%s: timeout %s must be at least 10ms", d.Package, c.Timeout))
 	}
 	db := &database{Dialect: d, Config: c, waker: waker{sooner: make(chan struct{}, 1)}}
-	db.reads, db.writes = lane{db: db, atOnce: 2}, lane{db: db, atOnce: 4}
+	db.reads, db.writes = db.lane(2), db.lane(4)
 	s, err := engine.NewSession(db, c.Namespace, engine.Options{
 		Hint:    func(err error) string { hint, _ := db.advice(err); return hint },
 		Waiting: db.waker.expect,
@@ -79,6 +80,8 @@ func (s *Store) Close() error {
 	s.db.closed = true
 	s.db.mu.Unlock()
 	s.db.waker.end()
+	s.db.reads.Close()
+	s.db.writes.Close()
 	s.db.running.Wait()
 	if s.db.Owned {
 		_ = s.db.DB.Close() // it says goodbye to the server, which may be away

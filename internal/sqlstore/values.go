@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/lease/driver"
 )
 
@@ -18,18 +19,46 @@ func (db *database) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	if len(ops) == 0 {
 		return nil
 	}
-	lane := &db.reads
+	calls := db.reads
 	if slices.ContainsFunc(ops, Writes) {
-		lane = &db.writes
+		calls = db.writes
 	}
-	results, err := lane.do(ctx, ops)
+	ctx, cancel := context.WithTimeoutCause(ctx, db.Timeout, errTimeout)
+	defer cancel()
+	results, err := calls.Do(ctx, slices.Clone(ops))
 	if err != nil {
-		results = make([]driver.Result, len(ops))
-		for i := range results {
-			results[i].Err = err
-		}
+		results = slices.Repeat([]driver.Result{{Err: db.failed(err)}}, len(ops))
 	}
 	return results
+}
+
+// lane returns one that sends calls in transactions, so many at once.
+func (db *database) lane(atOnce int) *lane.Lane[[]driver.Op, []driver.Result] {
+	type call = lane.Call[[]driver.Op, []driver.Result]
+	return &lane.Lane[[]driver.Op, []driver.Result]{
+		AtOnce: atOnce, Split: true, Idle: db.sweep,
+		Fits: func(batch []*call, next *call) bool {
+			n := len(next.Request)
+			for _, c := range batch {
+				n += len(c.Request)
+			}
+			return n <= lane.Most
+		},
+		Send: func(batch []*call) error {
+			var ops []driver.Op
+			for _, c := range batch {
+				ops = append(ops, c.Request...)
+			}
+			return db.repeat(context.Background(), func(ctx context.Context) error {
+				results, err := db.carryOut(ctx, ops)
+				for i := 0; i < len(batch) && err == nil; i++ {
+					n := len(batch[i].Request)
+					batch[i].Answer, results = results[:n:n], results[n:]
+				}
+				return err
+			})
+		},
+	}
 }
 
 // Writes reports whether an operation may change something.

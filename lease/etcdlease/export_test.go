@@ -20,24 +20,6 @@ func (s *Store) Step(d time.Duration) {
 // Values is what the session of a store keeps its values in.
 func (s *Store) Values() driver.Store { return s.store.Values() }
 
-// Puts returns what makes puts by way of a lane, which sends them by send.
-func Puts(send func(keys []string)) (put func(ctx context.Context, key string) error, wait func()) {
-	l := &lane{send: func(puts []*write) error {
-		var keys []string
-		for _, p := range puts {
-			keys = append(keys, p.key)
-		}
-		send(keys)
-		return nil
-	}}
-	return func(ctx context.Context, key string) error {
-		_, _, err := l.do(ctx, &write{ctx: ctx, key: key, done: make(chan struct{})})
-		return err
-	}, l.wait
-}
-
-type write = put
-
 // FirstTime returns what the first call of a store makes of the members' times.
 func FirstTime(ctx context.Context, urls ...string) (time.Time, error) {
 	c := clock{urls: urls}

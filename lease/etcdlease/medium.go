@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"github.com/solotick/solotick/internal/casstore"
+	"github.com/solotick/solotick/internal/lane"
 )
 
 // medium keeps values under a prefix. It is a [casstore.Medium].
@@ -26,7 +27,7 @@ type medium struct {
 	config  clientv3.Config
 	prefix  string
 	timeout time.Duration
-	puts    lane
+	puts    lane.Lane[put, result]
 	clock   clock
 
 	opening chan struct{} // has one element, for who opens the client
@@ -58,7 +59,7 @@ func newMedium(config clientv3.Config, prefix string, timeout time.Duration) (*m
 		config.Logger = zap.NewNop() // callers get the errors
 	}
 	m := &medium{config: config, prefix: prefix, timeout: timeout, opening: make(chan struct{}, 1), back: make(chan struct{})}
-	m.puts.send = m.send
+	m.puts.AtOnce, m.puts.Fits, m.puts.Send = mostFlights, fits, m.send
 	var faults []error
 	for i, e := range config.Endpoints {
 		u, err := endpointURL(e, config.TLS != nil)
@@ -116,7 +117,7 @@ func (m *medium) open(ctx context.Context) (*clientv3.Client, error) {
 
 func (m *medium) close() {
 	m.clock.close()
-	m.puts.wait()
+	m.puts.Close()
 	m.opening <- struct{}{}
 	defer func() { <-m.opening }()
 	if m.client != nil {
@@ -182,14 +183,16 @@ func keptOf(kvs []*mvccpb.KeyValue) casstore.Kept {
 	return casstore.Kept{Data: kvs[0].Value, Revision: uint64(kvs[0].ModRevision)}
 }
 
-// mostOps is how many operations a transaction has at most; etcd's own bound is 128.
-const mostOps = 64
+const (
+	mostFlights = 4         // transactions of puts that are under way at once: etcd writes each to its disk
+	mostBytes   = 512 << 10 // of data in one; etcd's own bound is 1.5 MiB
+)
 
 // Get implements [casstore.Medium].
 func (m *medium) Get(ctx context.Context, keys []string) ([]casstore.Kept, error) {
 	list := make([]casstore.Kept, 0, len(keys))
 	for len(keys) > 0 {
-		page := keys[:min(len(keys), mostOps)]
+		page := keys[:min(len(keys), lane.Most)]
 		keys = keys[len(page):]
 		ops := make([]clientv3.Op, len(page))
 		for i, key := range page {
@@ -226,23 +229,47 @@ func (m *medium) Exists(ctx context.Context, key string) (bool, error) {
 	return err == nil && list[0].Revision != 0, err
 }
 
+// put is a change of one key.
+type put struct {
+	key  string
+	data []byte
+	from uint64
+}
+
+type result struct {
+	present casstore.Kept
+	ok      bool
+}
+
 // Put implements [casstore.Medium].
 func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) (casstore.Kept, bool, error) {
-	return m.puts.do(ctx, &put{ctx: ctx, key: key, data: data, from: from, done: make(chan struct{})})
+	res, err := m.puts.Do(ctx, put{key, data, from})
+	return res.present, res.ok, err
+}
+
+// fits reports whether a put can join others: no transaction has a key twice.
+func fits(batch []*lane.Call[put, result], next *lane.Call[put, result]) bool {
+	size := len(next.Request.data)
+	for _, c := range batch {
+		if size += len(c.Request.data); c.Request.key == next.Request.key {
+			return false
+		}
+	}
+	return size <= mostBytes
 }
 
 // send makes one transaction of several puts, each of which is made or not on its own.
-func (m *medium) send(puts []*put) error {
+func (m *medium) send(batch []*lane.Call[put, result]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), m.timeout)
 	defer cancel()
-	ops := make([]clientv3.Op, len(puts))
-	for i, p := range puts {
-		key := m.prefix + p.key
-		change := clientv3.OpPut(key, string(p.data))
-		if p.data == nil {
+	ops := make([]clientv3.Op, len(batch))
+	for i, c := range batch {
+		key := m.prefix + c.Request.key
+		change := clientv3.OpPut(key, string(c.Request.data))
+		if c.Request.data == nil {
 			change = clientv3.OpDelete(key)
 		}
-		ops[i] = clientv3.OpTxn([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", int64(p.from))},
+		ops[i] = clientv3.OpTxn([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", int64(c.Request.from))},
 			[]clientv3.Op{change}, []clientv3.Op{clientv3.OpGet(key)})
 	}
 	return m.call(ctx, func(ctx context.Context, c *clientv3.Client) (*etcdserverpb.ResponseHeader, error) {
@@ -251,11 +278,11 @@ func (m *medium) send(puts []*put) error {
 			return nil, err
 		}
 		for i, r := range res.Responses {
-			p, each := puts[i], r.GetResponseTxn()
-			if p.ok = each.Succeeded; !p.ok {
-				p.present = keptOf(each.Responses[0].GetResponseRange().Kvs)
-			} else if p.data != nil {
-				p.present = casstore.Kept{Data: p.data, Revision: uint64(res.Header.Revision)}
+			each, data, answer := r.GetResponseTxn(), batch[i].Request.data, &batch[i].Answer
+			if answer.ok = each.Succeeded; !answer.ok {
+				answer.present = keptOf(each.Responses[0].GetResponseRange().Kvs)
+			} else if data != nil {
+				answer.present = casstore.Kept{Data: data, Revision: uint64(res.Header.Revision)}
 			}
 		}
 		return res.Header, nil

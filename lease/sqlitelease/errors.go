@@ -8,11 +8,12 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
 // ErrClosed is matched by the error of calls of a store that was closed.
-var ErrClosed = errors.New("the store is closed")
+var ErrClosed = lane.ErrClosed
 
 var (
 	errTimeout = errors.New("no answer in time")

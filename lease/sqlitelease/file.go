@@ -42,7 +42,6 @@ type file struct {
 	ahead    time.Duration // of the machine's clock, in tests
 	hasty    bool          // the disk need not confirm changes, in tests
 	closed   bool
-	lanes    sync.WaitGroup
 	watchers map[*watcher]bool
 	watch    func() error // ends the watch over the directory; nil where there is none
 	unsure   bool         // the times of files say nothing here
@@ -61,24 +60,13 @@ func (f *file) now() time.Time {
 	return time.Now().UTC().Round(0).Add(f.ahead)
 }
 
-// work calls run in a new goroutine, unless the store is closed.
-func (f *file) work(run func()) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return ErrClosed
-	}
-	f.lanes.Go(run)
-	return nil
-}
-
 // close closes the file and its sessions when no call is under way.
-func (f *file) close(lanes ...*lane) error {
+func (f *file) close(all ...*transactions) error {
 	f.mu.Lock()
 	f.closed = true
 	f.mu.Unlock()
-	f.lanes.Wait()
-	for _, l := range lanes {
+	for _, l := range all {
+		l.lane.Close()
 		l.session.close()
 	}
 	f.unwatch()

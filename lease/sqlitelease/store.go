@@ -73,7 +73,7 @@ func New(path, namespace string, opts ...Option) (*Store, error) {
 	f := &file{
 		path: path, timeout: o.timeout, create: !o.mustExist, free: freeSpace, watchers: map[*watcher]bool{},
 	}
-	v := &values{namespace, f, &lane{file: f, begin: beginRead}, &lane{file: f, begin: beginWrite}}
+	v := &values{namespace, f, newTransactions(f, beginRead), newTransactions(f, beginWrite)}
 	s, sessionErr := engine.NewSession(v, namespace, engine.Options{
 		Hint:    func(err error) string { hint, _ := advice(err); return hint },
 		Waiting: f.waiting,

@@ -16,20 +16,20 @@ import (
 type values struct {
 	namespace     string
 	file          *file
-	reads, writes *lane
+	reads, writes *transactions
 }
 
 // Do implements [driver.Store], in one transaction. One that only reads waits for no lock.
 func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	ops = slices.Clone(ops)
-	lane := v.reads
+	calls := v.reads
 	for _, op := range ops {
 		if op.Change != nil || op.Renew != nil || len(op.Append) > 0 {
-			lane = v.writes
+			calls = v.writes
 		}
 	}
 	results := make([]driver.Result, len(ops))
-	err := lane.do(ctx, func(t *tx) (err error) {
+	err := calls.do(ctx, func(t *tx) (err error) {
 		for i, op := range ops {
 			if results[i], err = v.one(t, op); err != nil {
 				return err

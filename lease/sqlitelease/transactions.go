@@ -3,136 +3,106 @@ package sqlitelease
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/solotick/solotick/internal/lane"
 )
 
-const (
-	// most is how many calls share a transaction.
-	most = 64
-	// longest is how long a transaction may take. A process that was frozen in one does not commit
-	// what it decided then.
-	longest = 2 * time.Second
-)
+// longest is how long a transaction may take. A process that was frozen in one does not commit what it
+// decided then.
+const longest = 2 * time.Second
 
-// lane carries out calls in transactions on a connection of its own: all that come while one is
-// under way share the next. A call returns when its context ends, whatever the file, its disk or
-// another process does meanwhile.
-type lane struct {
+// transactions carries out calls in transactions on a connection of its own, one after the other. A
+// call returns when its context ends, whatever the file, its disk or another process does meanwhile.
+type transactions struct {
+	lane  lane.Lane[*call, struct{}]
 	file  *file
 	begin string // how a transaction begins
 
-	mu      sync.Mutex
-	pending []*call
-	runs    bool      // a goroutine takes pending work
-	waits   time.Time // since when it has waited for a lock of another process; zero when it does not
+	mu    sync.Mutex
+	waits time.Time // since when it has waited for a lock of another process; zero when it does not
 
-	session session // of that goroutine
+	// Of the goroutine that sends:
+	session session
+	tries   int
 }
 
 type call struct {
-	ctx    context.Context
 	do     func(*tx) error
-	answer chan error
-	late   bool      // its context ended before it was carried out
-	waited time.Time // the lane's waits when run dropped it; guarded by lane.mu
+	waited time.Time // the waits when it was sent last; guarded by transactions.mu
+}
+
+func newTransactions(f *file, begin string) *transactions {
+	l := &transactions{file: f, begin: begin}
+	l.lane.AtOnce, l.lane.Split, l.lane.Send = 1, true, l.send
+	l.lane.Idle = func() { l.note(nil, false) }
+	return l
 }
 
 // do calls f within a transaction, perhaps more than once: what the last call did counts. After an
 // error f may be called still, so it leaves what it has to say in variables that are read only when
 // do returns nil.
-func (l *lane) do(ctx context.Context, f func(*tx) error) error {
+func (l *transactions) do(ctx context.Context, f func(*tx) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.file.timeout, errTimeout)
 	defer cancel()
-	c := &call{ctx: ctx, do: f, answer: make(chan error, 1)}
-	if ctx.Err() != nil {
-		return l.file.failed(context.Cause(ctx))
+	c := &call{do: f}
+	_, err := l.lane.Do(ctx, c)
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		err = l.gone(c, cause)
 	}
-	l.mu.Lock()
-	l.pending = append(l.pending, c)
-	if !l.runs {
-		if err := l.file.work(l.run); err != nil {
-			l.pending = nil
-			l.mu.Unlock()
-			return l.file.failed(err)
-		}
-		l.runs = true
-	}
-	l.mu.Unlock()
-	select {
-	case err := <-c.answer:
-		return l.file.failed(err)
-	case <-ctx.Done():
-		return l.gone(c)
-	}
+	return l.file.failed(err)
 }
 
-// gone takes a call back whose context has ended.
-func (l *lane) gone(c *call) error {
+// gone returns why a call was given up whose context has ended.
+func (l *transactions) gone(c *call, cause error) error {
 	l.mu.Lock()
-	l.pending = slices.DeleteFunc(l.pending, func(other *call) bool { return other == c })
 	waits := l.waits
-	if waits.IsZero() { // run came first, and may have had nothing left to wait for
+	if waits.IsZero() { // its batch was dropped, and nothing is left to wait for
 		waits = c.waited
 	}
 	l.mu.Unlock()
-	cause := context.Cause(c.ctx)
-	if !waits.IsZero() {
-		cause = fmt.Errorf("%w for %s%s: %w", errLocked, time.Since(waits).Round(time.Millisecond), lockHolder(l.file.path), cause)
+	if waits.IsZero() {
+		return cause
 	}
-	return l.file.failed(cause)
+	return fmt.Errorf("%w for %s%s: %w", errLocked, time.Since(waits).Round(time.Millisecond), lockHolder(l.file.path), cause)
 }
 
-// run carries out pending work until there is none.
-func (l *lane) run() {
-	for tries := 0; ; tries++ {
-		l.mu.Lock()
-		l.pending = slices.DeleteFunc(l.pending, func(c *call) bool {
-			c.waited = l.waits
-			return c.ctx.Err() != nil
-		})
-		if len(l.pending) == 0 {
-			l.runs, l.pending, l.waits = false, nil, time.Time{}
-			l.mu.Unlock()
-			return
-		}
-		batch := slices.Clone(l.pending[:min(len(l.pending), most)])
-		l.mu.Unlock()
+// send carries out a batch. While another process has the lock, further calls may join.
+func (l *transactions) send(batch []*lane.Call[*call, struct{}]) error {
+	err := l.attempt(batch)
+	busy := isBusy(err)
+	l.note(batch, busy)
+	if !busy {
+		l.tries = 0
+		return err
+	}
+	l.tries++
+	time.Sleep(time.Duration(rand.Int64N(int64(min(l.tries, 10)) * int64(time.Millisecond))))
+	return lane.ErrAgain
+}
 
-		err := l.attempt(batch)
-		if isBusy(err) { // of the other calls meanwhile some may join
-			l.mu.Lock()
-			if l.waits.IsZero() {
-				l.waits = time.Now()
-			}
-			l.mu.Unlock()
-			time.Sleep(time.Duration(rand.Int64N(int64(min(1+tries, 10)) * int64(time.Millisecond))))
-			continue
-		}
-		tries = 0
-		l.mu.Lock()
+// note notes whether a batch waits for a lock.
+func (l *transactions) note(batch []*lane.Call[*call, struct{}], busy bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case !busy:
 		l.waits = time.Time{}
-		l.pending = slices.DeleteFunc(l.pending, func(c *call) bool { return slices.Contains(batch, c) })
-		l.mu.Unlock()
-		for _, c := range batch {
-			switch {
-			case c.late:
-				c.answer <- context.Cause(c.ctx)
-			case err != nil && len(batch) > 1: // one of them failed, and holds up no other
-				c.answer <- l.attempt([]*call{c})
-			default:
-				c.answer <- err
-			}
-		}
+	case l.waits.IsZero():
+		l.waits = time.Now()
+	}
+	for _, c := range batch {
+		c.Request.waited = l.waits
 	}
 }
 
 // attempt carries out calls in one transaction. After an error none of them has changed anything,
 // as far as is known.
-func (l *lane) attempt(batch []*call) error {
+func (l *transactions) attempt(batch []*lane.Call[*call, struct{}]) error {
 	db, err := l.file.open()
 	if err != nil {
 		return err
@@ -152,8 +122,8 @@ func (l *lane) attempt(batch []*call) error {
 	}
 	began := time.Now()
 	for _, c := range batch {
-		if c.late = c.ctx.Err() != nil; err == nil && !c.late {
-			err = c.do(t)
+		if c.Err = c.Ended(); err == nil && c.Err == nil {
+			err = c.Request.do(t)
 		}
 	}
 	if err == nil && l.begin == beginWrite && time.Since(began) > longest {
