@@ -37,26 +37,18 @@ func NewNotice(n driver.Notification) Notice { return Notice{n, rand.Uint32()} }
 
 // publish adds notifications to those that subscribers look for.
 func (db *database) publish(ctx context.Context, q querier, list []driver.Notification) error {
+	var notices []any
 	for _, n := range list {
 		text, err := json.Marshal(NewNotice(n))
-		if err == nil {
-			err = db.notice(ctx, q, "change", text)
-		}
 		if err != nil {
 			return err
 		}
+		notices = append(notices, db.Namespace, "change", text)
 	}
-	if len(list) == 0 || db.Notify == "" {
-		return nil
-	}
-	err := db.exec(ctx, q, db.Notify, db.Namespace)
-	return err
+	return db.insert(ctx, q, noticeColumns, 3, notices, "")
 }
 
-func (db *database) notice(ctx context.Context, q querier, kind string, text []byte) error {
-	err := db.exec(ctx, q, "INSERT INTO solotick_notice (namespace, kind, body) VALUES (?, ?, ?)", db.Namespace, kind, text)
-	return err
-}
+const noticeColumns = "solotick_notice (namespace, kind, body)"
 
 // Subscribe implements [driver.Store].
 func (db *database) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
@@ -76,7 +68,7 @@ func (db *database) Publish(ctx context.Context, message []byte) error {
 		return err
 	}
 	return db.call(ctx, func(ctx context.Context) error {
-		err := db.notice(ctx, db.DB, "message", message)
+		err := db.insert(ctx, db.DB, noticeColumns, 3, []any{db.Namespace, "message", message}, "")
 		if err == nil && db.Notify != "" {
 			err = db.exec(ctx, db.DB, db.Notify, db.Namespace)
 		}

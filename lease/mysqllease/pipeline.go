@@ -39,6 +39,7 @@ type connection interface {
 // conn is used by one goroutine at a time, as database/sql does.
 type conn struct {
 	connection
+	level   bool            // the session is READ COMMITTED
 	within  context.Context //nolint:containedctx // that of the transaction; nil outside of one
 	sent    bool            // the server knows of the transaction
 	pending []string        // statements that were not sent yet, with their arguments
@@ -52,7 +53,10 @@ func (c *conn) IsValid() bool { return !c.stale && c.connection.IsValid() }
 // BeginTx implements [driver.ConnBeginTx]. Every transaction is READ COMMITTED.
 func (c *conn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	c.reset()
-	c.within, c.pending = ctx, []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"}
+	c.within, c.pending = ctx, []string{"START TRANSACTION"}
+	if !c.level {
+		c.pending = []string{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"}
+	}
 	return c, nil
 }
 
@@ -61,7 +65,7 @@ func (c *conn) reset() { c.within, c.sent, c.pending, c.args = nil, false, nil, 
 // take returns the pending statements with one more, and their arguments.
 func (c *conn) take(statement string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	text, all := strings.Join(append(c.pending, statement), "; "), append(c.args, args...)
-	c.sent, c.pending, c.args = true, nil, nil
+	c.level, c.sent, c.pending, c.args = true, true, nil, nil
 	return text, all
 }
 
