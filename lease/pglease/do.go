@@ -3,8 +3,6 @@ package pglease
 import (
 	"context"
 	"database/sql"
-	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,113 +13,36 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// operation is a driver.Op, as the function solotick_do reads it. Times are in µs.
+// operation is a driver.Op as the function solotick_do reads it: in JSON, with what counts in µs.
 type operation struct {
-	Key    string   `json:"key"`
-	Change *change  `json:"change,omitempty"`
-	Renew  *renewal `json:"renew,omitempty"`
-	Append []entry  `json:"append,omitempty"`
-	Newest int      `json:"newest,omitempty"`
+	driver.Op
+	NotBefore int64             `json:",omitempty"` // of the change
+	NotAfter  int64             `json:",omitempty"`
+	Notices   []sqlstore.Notice `json:",omitempty"`
 }
 
-type change struct {
-	Stamp     int64             `json:"stamp"`
-	From      string            `json:"from"`
-	ID        string            `json:"id"`
-	NotBefore int64             `json:"not_before,omitempty"`
-	NotAfter  int64             `json:"not_after,omitempty"`
-	Ended     []int64           `json:"ended,omitempty"`
-	Data      int               `json:"data,omitempty"` // which blob; 0: the value is removed
-	MinStamp  int64             `json:"min_stamp,omitempty"`
-	Leases    []granted         `json:"leases,omitempty"`
-	Stop      []int64           `json:"stop,omitempty"`
-	Drop      []int64           `json:"drop,omitempty"`
-	Append    []entry           `json:"append,omitempty"`
-	Notify    []sqlstore.Notice `json:"notify,omitempty"`
-	Keep      int64             `json:"keep,omitempty"`
-}
-
-type granted struct {
-	Token  int64  `json:"token"`
-	Holder string `json:"holder"`
-	TTL    int64  `json:"ttl"`
-}
-
-type renewal struct {
-	Lease struct {
-		Token  int64  `json:"token"`
-		Holder string `json:"holder"`
-	} `json:"lease"`
-	TTL int64 `json:"ttl"`
-}
-
-type entry struct {
-	ID   string `json:"id"`
-	Text int    `json:"text"` // which blob
-	Most int    `json:"most"`
-}
-
-// request is a call of the function.
-type request struct {
-	keys  []string
-	ops   []operation
-	blobs [][]byte
-}
-
-func (r *request) blob(b []byte) int {
-	r.blobs = append(r.blobs, append([]byte{}, b...))
-	return len(r.blobs)
-}
-
-func (r *request) add(op driver.Op) {
-	r.keys = append(r.keys, op.Key)
-	o := operation{Key: op.Key}
-	switch {
-	case op.Change != nil:
-		o.Change = r.change(op.Change)
-	case op.Renew != nil:
-		o.Renew = &renewal{TTL: micros(op.Renew.TTL)}
-		o.Renew.Lease.Token, o.Renew.Lease.Holder = op.Renew.Token, op.Renew.Holder
-	case len(op.Append) > 0:
-		o.Append = r.entries(op.Append)
-	default:
-		o.Newest = op.Newest
+func operationOf(op driver.Op) operation {
+	o := operation{Op: op}
+	if len(op.Append) == 0 {
+		o.Append = nil
 	}
-	r.ops = append(r.ops, o)
-}
-
-func (r *request) change(c *driver.Change) *change {
-	made := &change{
-		Stamp: c.From.Stamp, From: c.From.ID, ID: c.ID, Ended: c.Ended, MinStamp: c.MinStamp, Stop: c.Stop, Drop: c.Drop,
-		Append: r.entries(c.Append), Keep: micros(c.Keep),
+	if op.Change == nil {
+		return o
 	}
-	for _, n := range c.Notify {
-		made.Notify = append(made.Notify, sqlstore.NewNotice(n))
-	}
+	c := *op.Change
 	if !c.NotBefore.IsZero() {
-		made.NotBefore = sqlstore.Ceil(c.NotBefore)
+		o.NotBefore = sqlstore.Ceil(c.NotBefore)
 	}
 	if !c.NotAfter.IsZero() {
-		made.NotAfter = c.NotAfter.UnixMicro()
+		o.NotAfter = c.NotAfter.UnixMicro()
 	}
-	if c.Data != nil {
-		made.Data = r.blob(c.Data)
+	for _, n := range c.Notify {
+		o.Notices = append(o.Notices, sqlstore.NewNotice(n))
 	}
-	for _, l := range c.Leases {
-		made.Leases = append(made.Leases, granted{l.Token, l.Holder, micros(l.TTL)})
-	}
-	return made
+	c.NotBefore, c.NotAfter, c.Notify = time.Time{}, time.Time{}, nil
+	o.Change = &c
+	return o
 }
-
-func (r *request) entries(list []driver.Entry) (entries []entry) {
-	for _, e := range list {
-		entries = append(entries, entry{e.ID, r.blob(e.Text), max(e.Max, 1)})
-	}
-	return entries
-}
-
-// micros returns d in µs, rounded up.
-func micros(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
 
 // do carries out operations by the function solotick_do.
 func do(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]driver.Result, error) {
@@ -131,11 +52,11 @@ func do(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]d
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(ops[a].Key, ops[b].Key) })
-	r := request{blobs: [][]byte{}}
-	for _, i := range order {
-		r.add(ops[i])
+	keys, list := make([]string, len(ops)), make([]operation, len(ops))
+	for i, from := range order {
+		keys[i], list[i] = ops[from].Key, operationOf(ops[from])
 	}
-	text, err := json.Marshal(r.ops)
+	text, err := json.Marshal(list)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +64,8 @@ func do(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]d
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = time.Until(deadline) * 3 / 4
 	}
-	rows, err := db.QueryContext(ctx, "SELECT * FROM "+function.name+"($1, $2, $3, $4, $5)",
-		namespace, slices.Compact(r.keys), string(text), r.blobs, max(1, patience.Milliseconds()))
+	rows, err := db.QueryContext(ctx, "SELECT * FROM "+function.name+"($1, $2, $3, $4)",
+		namespace, slices.Compact(keys), string(text), max(1, patience.Milliseconds()))
 	if err != nil {
 		return nil, err
 	}
@@ -201,8 +122,9 @@ func (a *answer) result(op driver.Op) driver.Result {
 
 func (a *answer) newest(op driver.Op, res driver.Result) driver.Result {
 	var list []struct {
-		ID, Text string
-		At       int64
+		ID   string
+		Text []byte
+		At   int64
 	}
 	if a.list != nil {
 		if err := json.Unmarshal(a.list, &list); err != nil {
@@ -211,11 +133,7 @@ func (a *answer) newest(op driver.Op, res driver.Result) driver.Result {
 	}
 	res.Version = driver.Version{}
 	for _, e := range list {
-		text, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(e.Text, "\n", ""))
-		if err != nil {
-			return sqlstore.Unreadable(op.Key, err)
-		}
-		res.List = append(res.List, driver.Entry{ID: e.ID, Text: text, At: time.UnixMicro(e.At).UTC()})
+		res.List = append(res.List, driver.Entry{ID: e.ID, Text: e.Text, At: time.UnixMicro(e.At).UTC()})
 	}
 	return res
 }
