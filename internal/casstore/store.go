@@ -31,11 +31,13 @@ package casstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/storekit"
 	"github.com/solotick/solotick/lease/driver"
 )
 
@@ -57,13 +59,16 @@ type Store struct {
 	values *values
 }
 
-// New makes a store of the namespace in a medium, which is that namespace's alone. The timeout
-// bounds each call. advice says what to change when the medium fails with an error, and whether it
-// would fail again until somebody does.
-func New(m Medium, namespace string, timeout time.Duration, advice func(err error) (hint string, permanent bool)) (*Store, error) {
-	v := &values{medium: m, timeout: timeout, advice: advice}
+// New makes a store of the namespace in a medium, which is that namespace's alone. The name of the
+// package begins every error. The timeout bounds each call. advice says what to change when the medium
+// fails with an error, and whether it would fail again until somebody does.
+func New(name string, m Medium, namespace string, timeout time.Duration, advice func(err error) (hint string, permanent bool)) (*Store, error) {
+	v := &values{name: name, medium: m, timeout: timeout, advice: advice}
 	s, err := engine.NewSession(v, namespace, engine.Options{Hint: v.hint})
 	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	if err := errors.Join(storekit.CheckTimeout(name, timeout), err); err != nil {
 		return nil, err
 	}
 	return &Store{s, v}, nil
@@ -94,13 +99,13 @@ func (v *values) hint(err error) string {
 	return hint
 }
 
-// failed adds to err why ctx ended, if it did. The result matches [protocol.ErrPermanent] if a retry
+// failed adds to err the package, and why ctx ended, if it did. The result matches [protocol.ErrPermanent] if a retry
 // cannot succeed.
 func (v *values) failed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	err = protocol.Ended(context.Cause(ctx), err)
+	err = fmt.Errorf("%s: %w", v.name, protocol.Ended(context.Cause(ctx), err))
 	if _, permanent := v.advice(err); permanent || errors.Is(err, ErrClosed) {
 		return protocol.Permanent(err)
 	}

@@ -17,7 +17,7 @@ import (
 // open makes a store of its own over a medium.
 func open(t testing.TB, m casstore.Medium) *casstore.Store {
 	t.Helper()
-	s, err := casstore.New(m, "fleet", 20*time.Second, func(error) (string, bool) { return "", false })
+	s, err := casstore.New("casstore", m, "fleet", 20*time.Second, func(error) (string, bool) { return "", false })
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

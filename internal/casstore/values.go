@@ -15,6 +15,7 @@ import (
 
 // values keeps items in a medium. It is a [driver.Store].
 type values struct {
+	name    string // of the package
 	medium  Medium
 	timeout time.Duration
 	seen    sightings

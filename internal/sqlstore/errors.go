@@ -9,6 +9,7 @@ import (
 	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // ErrClosed is matched by the error of calls of a store that was closed.
@@ -24,20 +25,15 @@ var (
 )
 
 // hints are what to change; the errors stay until somebody does.
-var hints = []struct {
-	err  error
-	hint string
-}{
-	{ErrClosed, "close the store when everything that uses it has ended"},
-	{errNewer, "start the newer release, or name another database"},
-	{ErrChanged, "undo the change of the table, or stop all processes and drop the tables that begin with solotick_"},
+var hints = []storekit.Hint{
+	{ErrClosed, true, "close the store when everything that uses it has ended"},
+	{errNewer, true, "start the newer release, or name another database"},
+	{ErrChanged, true, "undo the change of the table, or stop all processes and drop the tables that begin with solotick_"},
 }
 
 func (db *database) advice(err error) (hint string, permanent bool) {
-	for _, h := range hints {
-		if errors.Is(err, h.err) {
-			return h.hint, true
-		}
+	if hint, permanent = storekit.Advice(hints, err); hint != "" {
+		return hint, permanent
 	}
 	return db.Advice(err)
 }

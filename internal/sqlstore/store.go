@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/storekit"
 	"github.com/solotick/solotick/lease/driver"
 )
 
@@ -52,9 +53,7 @@ func New(d *Dialect, c Config) (*Store, error) {
 	if c.DB == nil {
 		faults = append(faults, fmt.Errorf("%s: db: nil must be a database", d.Package))
 	}
-	if c.Timeout < 10*time.Millisecond {
-		faults = append(faults, fmt.Errorf("%s: timeout %s must be at least 10ms", d.Package, c.Timeout))
-	}
+	faults = append(faults, storekit.CheckTimeout(d.Package, c.Timeout))
 	db := &database{Dialect: d, Config: c, waker: waker{sooner: make(chan struct{}, 1)}}
 	db.reads, db.writes = db.lane(2), db.lane(4)
 	s, err := engine.NewSession(db, c.Namespace, engine.Options{

@@ -9,16 +9,14 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 var errNoClock = errors.New("no member has said what time it is, at /version on its client URL")
 
 // hints are what to change, by the error; permanent ones stay until somebody does.
-var hints = []struct {
-	err       error
-	permanent bool
-	hint      string
-}{
+var hints = []storekit.Hint{
 	{rpctypes.ErrAuthFailed, true, "check the user and the password"},
 	{rpctypes.ErrUserEmpty, true, "etcd wants a user and a password"},
 	{rpctypes.ErrUserNotFound, true, "check the user and the password"},
@@ -40,10 +38,8 @@ func advice(err error) (hint string, permanent bool) {
 	case err != nil && strings.Contains(err.Error(), "remote error: tls"):
 		return "check cert_file and key_file: etcd does not accept the certificate of this client, or its absence", true
 	}
-	for _, h := range hints {
-		if errors.Is(err, h.err) {
-			return h.hint, h.permanent
-		}
+	if hint, permanent = storekit.Advice(hints, err); hint != "" {
+		return hint, permanent
 	}
 	if status.Code(err) == codes.Unavailable {
 		return bothTLS, false

@@ -8,6 +8,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // Facts are what an operator looks at.
@@ -64,17 +66,9 @@ func (s *Store) member(ctx context.Context, c *clientv3.Client, endpoint, url st
 		return m
 	}
 	m.Version, m.Size, m.Quota, m.Leader = res.Version, res.DbSize, res.DbSizeQuota, res.Leader != 0
-	m.TooOld = tooOld(res.Version)
+	m.TooOld = storekit.Older(res.Version, 3, 5)
 	if at, known := s.medium.clock.Middle(url); known {
 		m.Ahead, m.Uncertain = time.Until(at), s.medium.clock.Spread(url)/2
 	}
 	return m
-}
-
-func tooOld(version string) bool {
-	var major, minor int
-	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
-		return false
-	}
-	return major < 3 || major == 3 && minor < 5
 }

@@ -157,7 +157,7 @@ func (m *medium) at(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("etcdlease: %s: %w", strings.Join(m.config.Endpoints, ","), err)
+	return fmt.Errorf("%s: %w", strings.Join(m.config.Endpoints, ","), err)
 }
 
 // observe notes the revision of an answer to a question that was asked when least had been seen.

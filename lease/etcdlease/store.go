@@ -18,6 +18,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/solotick/solotick/internal/casstore"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // Store is a lease.Store on etcd. It is safe for concurrent use. Close it when it is no longer used.
@@ -53,17 +54,7 @@ func WithPrefix(prefix string) Option { return func(o *options) { o.prefix = pre
 // names the fleet, and matches the pattern of a name.
 func New(config clientv3.Config, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: 2 * time.Second, prefix: "solotick"}
-	var faults []error
-	for i, opt := range opts {
-		if opt == nil {
-			faults = append(faults, fmt.Errorf("etcdlease: options[%d]: nil must be an option", i))
-			continue
-		}
-		opt(&o)
-	}
-	if o.timeout < 10*time.Millisecond {
-		faults = append(faults, fmt.Errorf("etcdlease: timeout %s must be at least 10ms", o.timeout))
-	}
+	faults := storekit.Apply("etcdlease", &o, opts)
 	if strings.Trim(o.prefix, "/") == "" {
 		faults = append(faults, fmt.Errorf("etcdlease: prefix %q must have more than slashes", o.prefix))
 	}
@@ -74,11 +65,8 @@ func New(config clientv3.Config, namespace string, opts ...Option) (*Store, erro
 	if err != nil {
 		faults = append(faults, err)
 	}
-	s, err := casstore.New(m, namespace, o.timeout, advice)
-	if err != nil {
-		faults = append(faults, fmt.Errorf("etcdlease: %w", err))
-	}
-	if err := errors.Join(faults...); err != nil {
+	s, err := casstore.New("etcdlease", m, namespace, o.timeout, advice)
+	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, err
 	}
 	return &Store{s, m}, nil

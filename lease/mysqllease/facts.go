@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // Facts are what an operator looks at.
@@ -31,12 +33,8 @@ func (s *Store) Facts(ctx context.Context) (Facts, error) {
 
 // tooOld reports whether a server of that version cannot skip locked rows.
 func tooOld(version string) bool {
-	var major, minor int
-	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
-		return false
-	}
 	if strings.Contains(version, "MariaDB") {
-		return major < 10 || major == 10 && minor < 6
+		return storekit.Older(version, 10, 6)
 	}
-	return major < 8
+	return storekit.Older(version, 8, 0)
 }

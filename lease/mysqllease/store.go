@@ -24,6 +24,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/solotick/solotick/internal/sqlstore"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // Held is how long the server waits for the next statement of a transaction, and so for how long a
@@ -65,14 +66,7 @@ func Open(url, namespace string, opts ...Option) (*Store, error) {
 // store depends on: time zone, SQL mode, timeouts, and how parameters and affected rows are passed.
 func New(config *mysql.Config, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: time.Second}
-	var faults []error
-	for i, opt := range opts {
-		if opt == nil {
-			faults = append(faults, fmt.Errorf("mysqllease: options[%d]: nil must be an option", i))
-			continue
-		}
-		opt(&o)
-	}
+	faults := storekit.Apply("mysqllease", &o, opts)
 	if config == nil || config.DBName == "" {
 		return nil, errors.Join(append(faults, errors.New("mysqllease: config: must name a database"))...)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/solotick/solotick/internal/casstore"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 var (
@@ -33,34 +34,28 @@ const (
 	pendingWrite  = jetstream.JSErrCodeStreamWrongLastSequenceConstant
 )
 
-// hint is what to change; a permanent error stays until somebody does.
-type hint struct {
-	permanent bool
-	text      string
-}
-
-var hints = []struct {
-	err error
-	hint
-}{
-	{casstore.ErrClosed, hint{true, "close the store when everything that uses it has ended"}},
-	{nats.ErrConnectionClosed, hint{true, "close the connection when everything that uses it has ended"}},
-	{nats.ErrAuthorization, hint{true, "check the user and the password, or the credentials"}},
-	{nats.ErrAuthExpired, hint{true, "renew the credentials"}},
-	{nats.ErrSecureConnWanted, hint{true, "name the servers with nats:// in place of tls://: they have no TLS"}},
-	{nats.ErrSecureConnRequired, hint{true, "name the servers with tls:// in place of nats://: they want TLS"}},
-	{nats.ErrPermissionViolation, hint{true, "let the user of NATS publish and subscribe as docs/stores.md says"}},
-	{nats.ErrMaxPayload, hint{true, "raise max_payload of the servers: 1 MiB is enough"}},
-	{nats.ErrNoResponders, hint{false, "enable JetStream on the servers; in a cluster, see that most of them run"}},
-	{errUnfit, hint{true, "change the bucket, or remove it, and a worker makes one that fits; NATS 2.11 or later is needed"}},
-	{errDisconnected, hint{false, "see that NATS runs, and check its address"}},
-	{errTimeout, hint{false, "see that the servers of the bucket run, and that their disks have room; restart one whose disk was full"}},
-	{errRoom, hint{false, "raise the greatest size of the bucket"}},
-	{errSilent, hint{false, "see that the servers of the bucket run"}},
+var hints = []storekit.Hint{
+	{casstore.ErrClosed, true, "close the store when everything that uses it has ended"},
+	{nats.ErrConnectionClosed, true, "close the connection when everything that uses it has ended"},
+	{nats.ErrAuthorization, true, "check the user and the password, or the credentials"},
+	{nats.ErrAuthExpired, true, "renew the credentials"},
+	{nats.ErrSecureConnWanted, true, "name the servers with nats:// in place of tls://: they have no TLS"},
+	{nats.ErrSecureConnRequired, true, "name the servers with tls:// in place of nats://: they want TLS"},
+	{nats.ErrPermissionViolation, true, "let the user of NATS publish and subscribe as docs/stores.md says"},
+	{nats.ErrMaxPayload, true, "raise max_payload of the servers: 1 MiB is enough"},
+	{nats.ErrNoResponders, false, "enable JetStream on the servers; in a cluster, see that most of them run"},
+	{errUnfit, true, "change the bucket, or remove it, and a worker makes one that fits; NATS 2.11 or later is needed"},
+	{errDisconnected, false, "see that NATS runs, and check its address"},
+	{errTimeout, false, "see that the servers of the bucket run, and that their disks have room; restart one whose disk was full"},
+	{errRoom, false, "raise the greatest size of the bucket"},
+	{errSilent, false, "see that the servers of the bucket run"},
 }
 
 // codes are hints by the error code of JetStream.
-var codes = map[jetstream.ErrorCode]hint{
+var codes = map[jetstream.ErrorCode]struct {
+	permanent bool
+	text      string
+}{
 	noStream:                               {true, "start a worker, which makes the bucket, or name another one"},
 	jetstream.JSErrCodeJetStreamNotEnabled: {true, "enable JetStream on the servers"},
 	jetstream.JSErrCodeJetStreamNotEnabledForAccount: {true, "enable JetStream for the account"},
@@ -80,10 +75,8 @@ func advice(err error) (text string, permanent bool) {
 	if errors.As(err, new(*tls.CertificateVerificationError)) {
 		return "check ca in the URL: it has to hold the authority of the servers' certificates, and these the hosts of the URL", true
 	}
-	for _, h := range hints {
-		if errors.Is(err, h.err) {
-			return h.text, h.permanent
-		}
+	if text, permanent = storekit.Advice(hints, err); text != "" {
+		return text, permanent
 	}
 	h := codes[code(err)]
 	return h.text, h.permanent
@@ -91,7 +84,7 @@ func advice(err error) (text string, permanent bool) {
 
 // failed returns err with the bucket that it is about.
 func (m *medium) failed(err error) error {
-	return fmt.Errorf("natslease: bucket %s: %w", m.bucket, err)
+	return fmt.Errorf("bucket %s: %w", m.bucket, err)
 }
 
 // denied returns the error by which the server has refused a message, or its answer; nil when it

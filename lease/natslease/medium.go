@@ -15,6 +15,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/solotick/solotick/internal/casstore"
+	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // medium keeps the values of a namespace as messages of a stream, one for each subject. It is a
@@ -39,7 +41,7 @@ const conflicts = 8
 // Get implements casstore.Medium.
 func (m *medium) Get(ctx context.Context, keys []string) ([]casstore.Kept, error) {
 	kept := make([]casstore.Kept, len(keys))
-	err := each(len(keys), func(i int) error {
+	err := storekit.Each(len(keys), func(i int) error {
 		found, err := m.last(ctx, m.subject(keys[i]))
 		kept[i] = found.kept()
 		return err
@@ -71,24 +73,6 @@ func (m *medium) Exists(ctx context.Context, key string) (bool, error) {
 	return found.kept().Revision != 0, nil
 }
 
-// each calls f with 0 to n-1 at once, and returns the first error.
-func each(n int, f func(i int) error) error {
-	if n == 1 {
-		return f(0)
-	}
-	failed := make(chan error, n)
-	for i := range n {
-		go func() { failed <- f(i) }()
-	}
-	var first error
-	for range n {
-		if err := <-failed; first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
 // Put implements casstore.Medium.
 func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) (casstore.Kept, bool, error) {
 	if from == 0 && data != nil && m.full.Load() {
@@ -118,22 +102,11 @@ func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) 
 		case data == nil && from == 0:
 			return present, true, nil
 		case n > 0 && expected == found.Message.Sequence: // another write is under way
-			if err := pause(ctx, rand.N(5*time.Millisecond<<n)); err != nil {
-				return casstore.Kept{}, false, m.failed(err)
-			}
+			sleep.For(ctx, rand.N(5*time.Millisecond<<n)) // if ctx ends, the next write says so
 		}
 		expected = found.Message.Sequence // of the message that says that the key was removed
 	}
 	return casstore.Kept{}, false, m.failed(errPending)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // kept returns what a message says: nothing if its key was removed.

@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/solotick/solotick/internal/casstore"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // Store is a lease.Store on a bucket. It is safe for concurrent use. Close it when it is no longer
@@ -76,32 +77,21 @@ var bucketName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 // calls fail. The namespace names the fleet, and matches the pattern of a name.
 func New(nc *nats.Conn, namespace string, opts ...Option) (*Store, error) {
 	o := options{connection: theirs(nc), bucket: "solotick", prefix: "$JS.API", timeout: time.Second, replicas: 1}
-	var faults []error
+	faults := storekit.Apply("natslease", &o, opts)
 	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
 			faults = append(faults, fmt.Errorf("natslease: "+format, args...))
 		}
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			fault(true, "options[%d]: nil must be an option", i)
-			continue
-		}
-		opt(&o)
-	}
 	fault(o.connection.servers == nil && nc == nil, "connection: nil must be a connection")
 	fault(!bucketName.MatchString(o.bucket), "bucket %q must be 1 to 128 letters, digits, _ and -", o.bucket)
 	fault(o.replicas < 1 || o.replicas > 5, "replicas %d must be from 1 to 5", o.replicas)
 	fault(o.maxBytes < 0, "max bytes %d must be at least 0", o.maxBytes)
-	fault(o.timeout < 10*time.Millisecond, "timeout %s must be at least 10ms", o.timeout)
 	m := &medium{
 		options: o, stream: "KV_" + o.bucket, subjects: "$KV." + o.bucket + "." + encode(namespace) + ".",
 		wentBack: make(chan struct{}, 1),
 	}
-	s, err := casstore.New(m, namespace, o.timeout, advice)
-	if err != nil {
-		err = fmt.Errorf("natslease: %w", err)
-	}
+	s, err := casstore.New("natslease", m, namespace, o.timeout, advice)
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, err
 	}
@@ -134,7 +124,7 @@ func (s *Store) Facts(ctx context.Context) (Facts, error) {
 	m := s.medium
 	info, err := m.look(ctx)
 	if err != nil {
-		return Facts{}, m.failed(err)
+		return Facts{}, fmt.Errorf("natslease: %w", m.failed(err))
 	}
 	c := info.Config
 	f := Facts{

@@ -23,6 +23,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/solotick/solotick/internal/sqlstore"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // Store is a lease.Store in PostgreSQL. It is safe for concurrent use. Close it when it is no
@@ -97,14 +98,7 @@ func hosts(c *pgx.ConnConfig) int {
 
 func optionsOf(opts []Option) (o options, faults []error) {
 	o.timeout = time.Second
-	for i, opt := range opts {
-		if opt == nil {
-			faults = append(faults, fmt.Errorf("pglease: options[%d]: nil must be an option", i))
-			continue
-		}
-		opt(&o)
-	}
-	return o, faults
+	return o, storekit.Apply("pglease", &o, opts)
 }
 
 func open(db *sql.DB, owned bool, place, namespace string, o options, faults []error) (*Store, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/internal/lane"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // ErrClosed is matched by the error of calls of a store that was closed.
@@ -31,11 +32,7 @@ var (
 )
 
 // hints are what to change, by error, and whether the error lasts until somebody does.
-var hints = []struct {
-	err       error
-	permanent bool
-	hint      string
-}{
+var hints = []storekit.Hint{
 	{ErrClosed, true, "close the store when everything that uses it has ended"},
 	{errLocked, false, "continue or kill the process that has it: it is stopped, or its disk hangs"},
 	{errSlow, false, ""},
@@ -81,10 +78,8 @@ func isBusy(err error) bool {
 }
 
 func advice(err error) (hint string, permanent bool) {
-	for _, h := range hints {
-		if errors.Is(err, h.err) {
-			return h.hint, h.permanent
-		}
+	if hint, permanent = storekit.Advice(hints, err); hint != "" {
+		return hint, permanent
 	}
 	c := codes[primary(err)]
 	return c.hint, c.permanent

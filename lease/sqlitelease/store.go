@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/engine"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // Store is a lease.Store on a SQLite file. It is safe for concurrent use. Close it when it is no
@@ -55,19 +56,9 @@ func WithExistingFile() Option { return func(o *options) { o.mustExist = true } 
 // pattern of a name.
 func New(path, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: time.Second}
-	var faults []error
-	for i, opt := range opts {
-		if opt == nil {
-			faults = append(faults, fmt.Errorf("sqlitelease: options[%d]: nil must be an option", i))
-			continue
-		}
-		opt(&o)
-	}
+	faults := storekit.Apply("sqlitelease", &o, opts)
 	if path == "" {
 		faults = append(faults, errors.New("sqlitelease: path: must name a file"))
-	}
-	if o.timeout < 10*time.Millisecond {
-		faults = append(faults, fmt.Errorf("sqlitelease: timeout %s must be at least 10ms", o.timeout))
 	}
 	path, err := filepath.Abs(path)
 	f := &file{
@@ -81,7 +72,7 @@ func New(path, namespace string, opts ...Option) (*Store, error) {
 	if sessionErr != nil {
 		sessionErr = fmt.Errorf("sqlitelease: %w", sessionErr)
 	}
-	if err := errors.Join(append(faults, err, sessionErr)...); err != nil {
+	if err := errors.Join(append(faults, storekit.CheckTimeout("sqlitelease", o.timeout), err, sessionErr)...); err != nil {
 		return nil, err
 	}
 	return &Store{s, v}, nil

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/solotick/solotick/internal/casstore"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // ErrClosed is matched by the error of calls of a store that was closed.
@@ -26,11 +26,7 @@ var (
 )
 
 // hints are what to change, by the error; permanent ones stay until somebody does.
-var hints = []struct {
-	err       error
-	permanent bool
-	hint      string
-}{
+var hints = []storekit.Hint{
 	{errForeign, true, "name another path in the URL, or another namespace"},
 	{errFormat, true, "start the newer release, or name another namespace"},
 	{errLarge, true, "make payloads or what jobs report smaller: ZooKeeper takes 1 MiB at once"},
@@ -47,10 +43,8 @@ const unreachable = "check that the servers of ZooKeeper run, that a majority of
 	"a server that accepts no more connections of this machine has reached its maxClientCnxns"
 
 func advice(err error) (hint string, permanent bool) {
-	for _, h := range hints {
-		if errors.Is(err, h.err) {
-			return h.hint, h.permanent
-		}
+	if hint, permanent = storekit.Advice(hints, err); hint != "" {
+		return hint, permanent
 	}
 	if errors.As(err, new(net.Error)) { // the request could not be written
 		return unreachable, false
@@ -64,51 +58,6 @@ func (m *medium) at(path string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, err)
-}
-
-// named is a medium whose errors begin with the name of the package.
-type named struct{ *medium }
-
-func prefixed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("zklease: %w", err)
-}
-
-// Get implements [casstore.Medium].
-func (n named) Get(ctx context.Context, keys []string) ([]casstore.Kept, error) {
-	list, err := n.medium.Get(ctx, keys)
-	return list, prefixed(err)
-}
-
-// Put implements [casstore.Medium].
-func (n named) Put(ctx context.Context, key string, data []byte, from uint64) (present casstore.Kept, ok bool, err error) {
-	present, ok, err = n.medium.Put(ctx, key, data, from)
-	return present, ok, prefixed(err)
-}
-
-// Keys implements [casstore.Medium].
-func (n named) Keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
-	keys, next, err = n.medium.Keys(ctx, prefix, cursor, count)
-	return keys, next, prefixed(err)
-}
-
-// Exists implements [casstore.Medium].
-func (n named) Exists(ctx context.Context, key string) (bool, error) {
-	exists, err := n.medium.Exists(ctx, key)
-	return exists, prefixed(err)
-}
-
-// Watch implements [casstore.Medium].
-func (n named) Watch(ctx context.Context, changed func(key string, kept casstore.Kept), missed func()) error {
-	return prefixed(n.medium.Watch(ctx, changed, missed))
-}
-
-// Clock implements [casstore.Medium].
-func (n named) Clock(ctx context.Context) (time.Time, error) {
-	now, err := n.medium.Clock(ctx)
-	return now, prefixed(err)
 }
 
 var errNoSession = errors.New("no answer from ZooKeeper")

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"regexp"
+
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // Server is what a server says of itself, if its 4lw.commands.whitelist has srvr, as by default.
@@ -21,7 +23,7 @@ type Server struct {
 func (s *Store) Servers(ctx context.Context) []Server {
 	addrs := s.medium.link.addrs
 	list := make([]Server, len(addrs))
-	_ = each(len(list), func(i int) error {
+	_ = storekit.Each(len(list), func(i int) error {
 		list[i] = Server{Addr: addrs[i]}
 		list[i].ask(ctx)
 		return nil
@@ -52,9 +54,7 @@ func (s *Server) ask(ctx context.Context) {
 	}
 	if found := versionLine.FindSubmatch(text); found != nil {
 		s.Version = string(found[1])
-		var major, minor int
-		_, err := fmt.Sscanf(s.Version, "%d.%d", &major, &minor)
-		s.TooOld = err == nil && (major < 3 || major == 3 && minor < 6)
+		s.TooOld = storekit.Older(s.Version, 3, 6)
 	}
 	if found := modeLine.FindSubmatch(text); found != nil {
 		s.Mode = string(found[1])

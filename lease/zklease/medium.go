@@ -12,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/internal/casstore"
 	"github.com/solotick/solotick/internal/steady"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // medium is a [casstore.Medium] below a node of ZooKeeper. Revisions are those of nodes, their
@@ -41,8 +42,6 @@ const (
 	// mostReadings bounds how many are remembered. A write from a revision that is not costs one
 	// read more.
 	mostReadings = 1 << 15
-	// mostAtOnce bounds how many requests of one call are under way.
-	mostAtOnce = 128
 	// mostData is how many bytes a value may have: requests have at most 1 MiB by default.
 	mostData = 1<<20 - 4<<10
 	// mostTries bounds how often a write finds that its bucket has changed.
@@ -115,7 +114,7 @@ func (m *medium) Get(ctx context.Context, keys []string) ([]casstore.Kept, error
 		if err := m.sync(ctx); err != nil {
 			return err
 		}
-		return each(len(keys), func(i int) (err error) {
+		return storekit.Each(len(keys), func(i int) (err error) {
 			list[i], _, err = m.get(ctx, t, keys[i], (*zk.Conn).Get)
 			return err
 		})
@@ -147,30 +146,6 @@ func (m *medium) Exists(ctx context.Context, key string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, m.at(m.root, err)
-}
-
-// each calls f for 0 to n-1, many at once, and returns one of the errors.
-func each(n int, f func(i int) error) error {
-	if n == 1 {
-		return f(0)
-	}
-	var wg sync.WaitGroup
-	failed := make([]error, n)
-	slots := make(chan struct{}, mostAtOnce)
-	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			failed[i] = f(i)
-			<-slots
-		})
-	}
-	wg.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // get reads a value from the server that the session is with.

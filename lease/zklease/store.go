@@ -22,6 +22,7 @@ import (
 
 	"github.com/solotick/solotick/internal/casstore"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // Store is a lease.Store on ZooKeeper. It is safe for concurrent use. Close it when it is no longer
@@ -57,17 +58,7 @@ func WithSessionTimeout(d time.Duration) Option { return func(o *options) { o.se
 // pattern of a name.
 func Open(url, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: 2 * time.Second, session: 10 * time.Second}
-	var faults []error
-	for i, opt := range opts {
-		if opt == nil {
-			faults = append(faults, fmt.Errorf("zklease: options[%d]: nil must be an option", i))
-			continue
-		}
-		opt(&o)
-	}
-	if o.timeout < 10*time.Millisecond {
-		faults = append(faults, fmt.Errorf("zklease: timeout %s must be at least 10ms", o.timeout))
-	}
+	faults := storekit.Apply("zklease", &o, opts)
 	if o.session < 100*time.Millisecond {
 		faults = append(faults, fmt.Errorf("zklease: session timeout %s must be at least 100ms", o.session))
 	}
@@ -78,11 +69,8 @@ func Open(url, namespace string, opts ...Option) (*Store, error) {
 		m.acl = zk.AuthACL(zk.PermAll)
 	}
 	m.link = newLink(where.addrs, where.user, o.session)
-	s, err := casstore.New(named{m}, namespace, o.timeout, advice)
-	if err != nil {
-		faults = append(faults, fmt.Errorf("zklease: %w", err))
-	}
-	if err := errors.Join(faults...); err != nil {
+	s, err := casstore.New("zklease", m, namespace, o.timeout, advice)
+	if err := errors.Join(append(faults, err)...); err != nil {
 		m.link.cancel()
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/solotick/solotick/internal/casstore"
+	"github.com/solotick/solotick/internal/storekit"
 )
 
 // watch follows the values of a generation. A watch of ZooKeeper fires once, and says only that
@@ -151,7 +152,7 @@ func (f *follower) follow(ctx context.Context, paths []string, changed func(key 
 // list watches for values in buckets.
 func (f *follower) list(ctx context.Context, names []string, changed func(key string, kept casstore.Kept)) error {
 	children := make([][]string, len(names))
-	err := each(len(names), func(i int) (err error) {
+	err := storekit.Each(len(names), func(i int) (err error) {
 		children[i], err = f.children(ctx, f.tree.path+"/"+names[i])
 		return err
 	})
@@ -169,7 +170,7 @@ func (f *follower) list(ctx context.Context, names []string, changed func(key st
 	if changed != nil {
 		return f.read(ctx, fresh, changed)
 	}
-	err = each(len(fresh), func(i int) error {
+	err = storekit.Each(len(fresh), func(i int) error {
 		path := f.tree.valuePath(fresh[i])
 		_, _, err := ask(ctx, f.link, func(c *zk.Conn) (bool, error) {
 			defer f.link.flags.raise(path)()
@@ -199,7 +200,7 @@ func (f *follower) children(ctx context.Context, path string) ([]string, error) 
 // read reads values and watches them.
 func (f *follower) read(ctx context.Context, keys []string, changed func(key string, kept casstore.Kept)) error {
 	list := make([]casstore.Kept, len(keys))
-	err := each(len(keys), func(i int) (err error) {
+	err := storekit.Each(len(keys), func(i int) (err error) {
 		list[i], _, err = f.get(ctx, f.tree, keys[i], func(c *zk.Conn, path string) ([]byte, *zk.Stat, error) {
 			defer f.link.flags.raise(path)()
 			return c.Get(path)
