@@ -18,6 +18,7 @@ import (
 
 	"github.com/solotick/solotick/console"
 	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
@@ -73,7 +74,7 @@ func (m schemas) of(t reflect.Type) any {
 		return ref("Time")
 	case t == reflect.TypeFor[view.Millis]():
 		return map[string]any{"type": "integer"}
-	case t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[json.Marshaler]()):
+	case t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[fleet.Entry]().PkgPath():
 		return ref(t.Name()) // of package fleet; its schema is written by hand
 	}
 	switch t.Kind() {

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"math"
 	"net/http"
 	"net/url"
@@ -299,7 +298,7 @@ func sortedByName(locks map[string]protocol.Lock) []protocol.Lock {
 
 // marshal writes a page as JSON.
 func marshal(shown any) ([]byte, error) {
-	text, err := json.Marshal(shown)
+	text, err := fleet.Marshal(shown)
 	return append(text, '\n'), err
 }
 

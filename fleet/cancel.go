@@ -15,13 +15,13 @@ type Cancelled struct {
 	// Status is, in the words of its String, one of three. With pending a replica runs the tick,
 	// and is notified. With settled it has ended as cancelled. With not_open it was settled
 	// otherwise, or never opened.
-	Status    protocol.CancelStatus
-	Job       string        `json:"job"`
-	Tick      time.Time     `json:"tick"`
-	ID        string        `json:"id"`      // the tick's identity, as jobs.Run.TickID
-	By        string        `json:"by"`      // who cancelled it first; empty when it was not open
-	Replica   string        `json:"replica"` // that runs it, of pending
-	Remaining time.Duration `json:"left_ms"` // of its lease, after which the tick is settled as cancelled even if that replica is gone
+	Status    protocol.CancelStatus `json:"status"`
+	Job       string                `json:"job"`
+	Tick      time.Time             `json:"tick"`
+	ID        string                `json:"id"`      // the tick's identity, as jobs.Run.TickID
+	By        string                `json:"by"`      // who cancelled it first; empty when it was not open
+	Replica   string                `json:"replica"` // that runs it, of pending
+	Remaining time.Duration         `json:"left_ms"` // of its lease, after which the tick is settled as cancelled even if that replica is gone
 
 	Entry *Entry `json:"entry"` // the tick's entry once Await has returned; Cancel leaves it nil
 }

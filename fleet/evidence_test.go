@@ -1,7 +1,6 @@
 package fleet_test
 
 import (
-	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,7 +155,7 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 	e = fleet.Explain(q)
 	require.Contains(t, e.Text, `It was triggered by hand, by anna at 12:00:01 with key "deploy-1" and by bob at 12:00:03. r3 `)
 	require.Equal(t, []string{"anna", "deploy-1"}, []string{e.Entry.TriggeredBy, e.Entry.Key})
-	text, err := json.Marshal(e)
+	text, err := fleet.Marshal(e)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"triggered_by":"anna","trigger_key":"deploy-1"`)
 	require.Contains(t, string(text), `"former_holders":[]`)

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -33,9 +32,9 @@ type Fact struct {
 	//	absent    no heartbeat reached the store between From, by Replica, and To, by By
 	//	held      By claimed nothing from From to To, because it did not trust the store's clock
 	Kind string    `json:"kind"`
-	At   time.Time `json:"at"`   // when it was noted, by fleet time
-	Tick time.Time `json:"tick"` // zero where there is none; of a takeover of a leader task, too
-	By   string    `json:"by"`   // who did it, or the replica that noticed it
+	At   time.Time `json:"at" journal:"-"` // when it was noted, by fleet time
+	Tick time.Time `json:"tick"`           // zero where there is none; of a takeover of a leader task, too
+	By   string    `json:"by"`             // who did it, or the replica that noticed it
 
 	// Of acts: the reason that By gave, and the way it was asked for, as in [Act].
 	Reason string `json:"reason,omitempty"`
@@ -45,9 +44,9 @@ type Fact struct {
 	Lock    string    `json:"lock,omitempty"` // of released
 	Key     string    `json:"key,omitempty"`  // Why is of a pause, also of one that has ended
 	Why     string    `json:"why,omitempty"`
-	Payload int       `json:"payload_bytes,omitempty"` // of triggered: how many bytes it gave to the run
-	Pauser  string    `json:"paused_by,omitempty"`     // of resumed: who had paused the job
-	From    time.Time `json:"from"`                    // by fleet time, in milliseconds
+	Payload int       `json:"payload_bytes,omitempty" journal:"payload"` // of triggered: how many bytes it gave to the run
+	Pauser  string    `json:"paused_by,omitempty" journal:"pauser"`      // of resumed: who had paused the job
+	From    time.Time `json:"from"`                                      // by fleet time, in milliseconds
 	To      time.Time `json:"to"`
 
 	// Of takeover: the former holder, with its grant. Released says that it gave the tick up;
@@ -61,38 +60,11 @@ type Fact struct {
 	Groups   []string `json:"groups,omitempty"`   // of absent: no replica that serves one of them; empty for no replica at all
 	Schedule string   `json:"schedule,omitempty"` // of edited: the new one
 	Before   string   `json:"before,omitempty"`   // and the one before; empty when it is not known
-	Living   int      // of away and held: how many replicas By had seen before, itself included; 0 when it had seen none
+	Living   int      `json:"-" journal:"living"` // of away and held: how many replicas By had seen before, itself included; 0 when it had seen none
 
 	// Step belongs to held. It is how far the store's clock had stepped, in milliseconds, above 0
 	// when forward. It is 0 when By had just started, and the clock disagreed with its machine's.
 	Step time.Duration `json:"step_ms,omitempty"`
-}
-
-// factJSON is how a Fact is kept. It is read by other versions of this program: a field may be
-// added, and none changes its meaning. Times are Unix milliseconds.
-type factJSON struct {
-	Kind     string   `json:"kind"`
-	Tick     int64    `json:"tick,omitempty"`
-	Job      string   `json:"job,omitempty"`
-	By       string   `json:"by,omitempty"`
-	Reason   string   `json:"reason,omitempty"`
-	Via      string   `json:"via,omitempty"`
-	Lock     string   `json:"lock,omitempty"`
-	Key      string   `json:"key,omitempty"`
-	Payload  int      `json:"payload,omitempty"`
-	Why      string   `json:"why,omitempty"`
-	Pauser   string   `json:"pauser,omitempty"`
-	From     int64    `json:"from,omitempty"`
-	To       int64    `json:"to,omitempty"`
-	Replica  string   `json:"replica,omitempty"`
-	Token    int64    `json:"token,omitempty"`
-	Attempt  int      `json:"attempt,omitempty"`
-	Released bool     `json:"released,omitempty"`
-	Groups   []string `json:"groups,omitempty"`
-	Schedule string   `json:"schedule,omitempty"`
-	Before   string   `json:"before,omitempty"`
-	Living   int      `json:"living,omitempty"`
-	Step     int64    `json:"step_ms,omitempty"`
 }
 
 // Request identifies what f is about, so that a fact which several notice, or somebody notes twice,
@@ -126,20 +98,17 @@ func (f Fact) Request() string {
 	return f.Kind + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// Encode writes f for the journal, without At. Long texts are cut.
+// Encode writes f for the journal, without At. Long texts are cut. Other versions of this program
+// read it: a field may be added, and none changes its meaning.
 func (f Fact) Encode() []byte {
-	w := factJSON{
-		Kind: f.Kind, Tick: wire.UnixMilli(f.Tick), Job: f.Job, By: f.By, Via: f.Via, Lock: f.Lock, Key: f.Key, Payload: f.Payload, Pauser: f.Pauser, From: wire.UnixMilli(f.From), To: wire.UnixMilli(f.To),
-		Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, Released: f.Released, Groups: f.Groups,
-		Schedule: f.Schedule, Before: f.Before, Living: f.Living, Step: f.Step.Milliseconds(),
-	}
+	cut := f
 	for most := protocol.MaxNoteText; ; most /= 2 {
-		w.Why, w.Reason = protocol.Cut(f.Why, most), protocol.Cut(f.Reason, most)
-		w.Schedule, w.Before = protocol.Cut(f.Schedule, most), protocol.Cut(f.Before, most)
+		cut.Why, cut.Reason = protocol.Cut(f.Why, most), protocol.Cut(f.Reason, most)
+		cut.Schedule, cut.Before = protocol.Cut(f.Schedule, most), protocol.Cut(f.Before, most)
 		if f.Kind == wire.FactPaused {
-			w.Reason = "" // Why says the same
+			cut.Reason = "" // Why says the same
 		}
-		text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
+		text, _ := journal.marshal(cut) // of strings, numbers and times: it cannot fail
 		if len(text) <= protocol.MaxNoteText || most == 0 {
 			return text
 		}
@@ -147,20 +116,14 @@ func (f Fact) Encode() []byte {
 }
 
 // decodeFact reads what Encode wrote.
-func decodeFact(n protocol.JournalEntry) (Fact, bool) {
-	var r factJSON
-	if json.Unmarshal(n.Text, &r) != nil || r.Kind == "" {
+func decodeFact(n protocol.JournalEntry) (f Fact, ok bool) {
+	if journal.unmarshal(n.Text, &f) != nil || f.Kind == "" {
 		return Fact{}, false
 	}
-	if r.Kind == wire.FactPaused {
-		r.Reason = r.Why
+	if f.At = n.At; f.Kind == wire.FactPaused {
+		f.Reason = f.Why
 	}
-	return Fact{
-		At: n.At, Kind: r.Kind, Tick: wire.FromMilli(r.Tick), Job: r.Job, By: r.By, Reason: r.Reason, Via: r.Via, Lock: r.Lock, Key: r.Key, Payload: r.Payload, Why: r.Why, Pauser: r.Pauser,
-		From: wire.FromMilli(r.From), To: wire.FromMilli(r.To), Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, Released: r.Released,
-		Groups: r.Groups, Schedule: r.Schedule, Before: r.Before, Living: r.Living,
-		Step: time.Duration(r.Step) * time.Millisecond,
-	}, true
+	return f, true
 }
 
 // Facts returns what the job's journal holds, newest first. It names who triggered, paused,

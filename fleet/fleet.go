@@ -49,7 +49,7 @@ type Pause struct {
 	By     string    `json:"by"`
 	Reason string    `json:"why"`   // at most 1024 bytes, in UTF-8
 	Since  time.Time `json:"since"` // by fleet time
-	Before bool      // of [Fleet.Pause]: the job was paused before, at Since
+	Before bool      `json:"-"`     // of [Fleet.Pause]: the job was paused before, at Since
 }
 
 // pauseOf is nil for nil.

@@ -146,7 +146,7 @@ func TestStatusListsTheNewestOutcomesInOrder(t *testing.T) {
 		want[protocol.SummaryOutcomes-3] = "failed"
 
 		shown := func(v any) []string {
-			text, err := json.Marshal(v)
+			text, err := fleet.Marshal(v)
 			require.NoError(w, err)
 			var got struct {
 				Newest []string `json:"newest_outcomes"`

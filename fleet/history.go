@@ -29,8 +29,8 @@ type Entry struct {
 	// Started is when the last run began, by fleet time. Where its replica did not report it, it is
 	// when the tick was granted. Zero when it never ran.
 	Started     time.Time     `json:"started"`
-	Ended       time.Time     `json:"ended"` // when the run ended; where none did, when it was settled; zero while it is not
-	SettledAt   time.Time     // when the outcome was recorded, by the store's clock; zero unless settled
+	Ended       time.Time     `json:"ended"`        // when the run ended; where none did, when it was settled; zero while it is not
+	SettledAt   time.Time     `json:"-"`            // when the outcome was recorded, by the store's clock; zero unless settled
 	Replica     string        `json:"replica"`      // that runs or settled it; of one that waits, who asked for it
 	Remaining   time.Duration `json:"left_ms"`      // of the lease of one that runs, unless it is renewed
 	Token       int64         `json:"token"`        // 0 when it was never granted
@@ -41,7 +41,7 @@ type Entry struct {
 
 	// Failing says of a tick that a replica holds that its newest attempts failed, and when the next
 	// one begins. It is nil when none did, and when the replica does not say.
-	Failing *FailingRun
+	Failing *FailingRun `json:"failing"`
 
 	// Runs are the runs of the tick, first to last. They are those of its last holder, and of those
 	// before as far as that or the job's journal knows them. There are none of a tick that was

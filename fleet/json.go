@@ -1,24 +1,31 @@
 package fleet
 
 import (
+	"bytes"
 	"cmp"
+	"encoding"
 	"encoding/json"
-	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
-// In JSON, times are RFC 3339 with milliseconds in UTC, null where there is none; durations are whole
-// milliseconds, in fields whose names end in _ms; an empty list is []. Fields may be added, and none
-// goes. A program that asks another one for it can read it again: times are then in whole
-// milliseconds, and what JSON does not have is left at its zero value.
-
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// Marshal writes v as the command line and the console do: a value of this package, or whatever
+// holds some. Times are RFC 3339 with milliseconds in UTC, null where there is none; durations are
+// whole milliseconds, in fields whose names end in _ms; an empty list is []. Fields may be added,
+// and none goes.
+func Marshal(v any) ([]byte, error) { return shown.marshal(v) }
+
+// Unmarshal reads what Marshal wrote into what v points to. Times are then in whole milliseconds,
+// and what JSON does not have is left at its zero value, such as the jobs of a [Replica].
+func Unmarshal(text []byte, v any) error { return shown.unmarshal(text, v) }
 
 // stamp is a time in JSON.
 type stamp time.Time
@@ -44,12 +51,31 @@ func (s *stamp) UnmarshalJSON(text []byte) error {
 	return err
 }
 
+// unixMilli is a time in a journal.
+type unixMilli time.Time
+
+// IsZero makes omitzero leave it out.
+func (u unixMilli) IsZero() bool { return time.Time(u).IsZero() }
+
+// MarshalJSON implements [json.Marshaler].
+func (u unixMilli) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, wire.UnixMilli(time.Time(u)), 10), nil
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (u *unixMilli) UnmarshalJSON(text []byte) error {
+	var ms int64
+	err := json.Unmarshal(text, &ms)
+	*u = unixMilli(wire.FromMilli(ms))
+	return err
+}
+
 // millis is a duration in JSON.
 type millis time.Duration
 
 // MarshalJSON implements [json.Marshaler].
 func (m millis) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Duration(m).Milliseconds())
+	return strconv.AppendInt(nil, time.Duration(m).Milliseconds(), 10), nil
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -60,322 +86,270 @@ func (m *millis) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// shape is how a struct is written: as mirror, whose fields are those of the struct that have a
-// tag, with stamp and millis in place of times and durations. Fields of embedded structs count as
-// fields of the struct.
-type shape struct {
-	mirror reflect.Type
-	fields [][]int // of the struct, for each of the mirror
+// codec writes a value as its mirror: the same value with other types in place of times and
+// durations. It is safe for concurrent use.
+type codec struct {
+	tag      string // the name of a field is in this tag, or else in that of package json
+	option   string // for every field that has no other
+	lists    bool   // a nil slice is an empty list
+	time     reflect.Type
+	mirrors  sync.Map // the mirror of a type
+	mirrored sync.Map // []mirrorField, by the struct type that has a mirror
 }
 
-var shapes sync.Map // of shape, by reflect.Type
+var (
+	shown   = &codec{tag: "json", lists: true, time: reflect.TypeFor[stamp]()}
+	journal = &codec{tag: "journal", option: ",omitzero", time: reflect.TypeFor[unixMilli]()}
+)
 
-func shapeOf(t reflect.Type) shape {
-	if known, ok := shapes.Load(t); ok {
-		return known.(shape)
-	}
-	var l shape
-	var fields []reflect.StructField
-	for _, f := range reflect.VisibleFields(t) {
-		if tag := f.Tag.Get("json"); tag != "" {
-			l.fields = append(l.fields, f.Index)
-			fields = append(fields, reflect.StructField{Name: f.Name, Type: written(f.Type), Tag: f.Tag})
-		}
-	}
-	l.mirror = reflect.StructOf(fields)
-	shapes.Store(t, l)
-	return l
+// deriver is a struct that JSON shows with more fields than it has, and derivable one that is set
+// from them.
+type (
+	deriver   interface{ derived() any }
+	derivable interface{ derive(from any) error }
+)
+
+// mirrorField is a field of a mirror: of the struct, or of what it derives.
+type mirrorField struct {
+	index   []int
+	derived bool
 }
 
-// written returns the type as which values of t are written.
-func written(t reflect.Type) reflect.Type {
-	switch {
-	case t == reflect.TypeFor[time.Time]():
-		return reflect.TypeFor[stamp]()
-	case t == reflect.TypeFor[time.Duration]():
-		return reflect.TypeFor[millis]()
-	case t.Kind() == reflect.Slice:
-		return reflect.SliceOf(written(t.Elem()))
+func (c *codec) marshal(v any) ([]byte, error) {
+	if v == nil {
+		return []byte("null"), nil
 	}
-	return t
-}
-
-// set sets to, of a mirror, to what from of the struct is, or the other way round.
-func set(to, from reflect.Value) {
-	if from.Kind() != reflect.Slice {
-		to.Set(from.Convert(to.Type()))
-		return
-	}
-	to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
-	for i := range from.Len() {
-		to.Index(i).Set(from.Index(i).Convert(to.Type().Elem()))
-	}
-}
-
-// marshal writes the struct v.
-func marshal(v any) ([]byte, error) {
 	from := reflect.ValueOf(v)
-	l := shapeOf(from.Type())
-	to := reflect.New(l.mirror).Elem()
-	for i, index := range l.fields {
-		set(to.Field(i), from.FieldByIndex(index))
+	to := reflect.New(c.mirror(from.Type())).Elem()
+	if err := c.set(to, from); err != nil {
+		return nil, err
 	}
-	return json.Marshal(to.Interface())
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // texts are for people
+	err := e.Encode(to.Interface())
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// unmarshal reads into the struct that v points to.
-func unmarshal(text []byte, v any) error {
+func (c *codec) unmarshal(text []byte, v any) error {
 	to := reflect.ValueOf(v).Elem()
-	l := shapeOf(to.Type())
-	from := reflect.New(l.mirror)
+	from := reflect.New(c.mirror(to.Type()))
 	if err := json.Unmarshal(text, from.Interface()); err != nil {
 		return err
 	}
-	for i, index := range l.fields {
-		set(to.FieldByIndex(index), from.Elem().Field(i))
+	return c.set(to, from.Elem())
+}
+
+// mirror returns the type as which values of t are written.
+func (c *codec) mirror(t reflect.Type) reflect.Type {
+	if known, ok := c.mirrors.Load(t); ok {
+		return known.(reflect.Type)
 	}
-	return nil
-}
-
-// What the types below have no methods for in their views: a view would be written by itself.
-type (
-	plainEntry       Entry
-	plainReplica     Replica
-	plainStatus      JobStatus
-	plainTriggered   Triggered
-	plainCancelled   Cancelled
-	plainDescription Description
-)
-
-// entryView is an Entry in JSON.
-type entryView struct {
-	plainEntry
-	Took    time.Duration `json:"took_ms"`
-	Failing *failingView  `json:"failing"`
-}
-
-// failingView is a FailingRun in JSON, without what its entry says.
-type failingView struct {
-	Attempt  int    `json:"attempt"`
-	Failures int    `json:"failures"`
-	Since    stamp  `json:"since"`
-	Error    string `json:"error"`
-	Next     stamp  `json:"next"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (e Entry) MarshalJSON() ([]byte, error) {
-	view := entryView{plainEntry: plainEntry(e), Took: e.Took()}
-	if f := e.Failing; f != nil {
-		view.Failing = &failingView{f.Attempt, f.Failures, stamp(f.Since), f.Error, stamp(f.Next)}
+	m := t
+	switch of := reflect.PointerTo(t); {
+	case t == reflect.TypeFor[time.Time]():
+		m = c.time
+	case t == reflect.TypeFor[time.Duration]():
+		m = reflect.TypeFor[millis]()
+	case of.Implements(reflect.TypeFor[json.Marshaler]()), of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+	case t.Kind() == reflect.Pointer:
+		m = reflect.PointerTo(c.mirror(t.Elem()))
+	case t.Kind() == reflect.Slice:
+		m = reflect.SliceOf(c.mirror(t.Elem()))
+	case t.Kind() == reflect.Map:
+		m = reflect.MapOf(t.Key(), c.mirror(t.Elem()))
+	case t.Kind() == reflect.Struct:
+		m = c.structure(t)
 	}
-	return marshal(view)
+	c.mirrors.Store(t, m)
+	return m
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
-func (e *Entry) UnmarshalJSON(text []byte) error {
-	var view entryView
-	err := unmarshal(text, &view)
-	*e = Entry(view.plainEntry)
-	if f := cmp.Or(view.Failing, new(failingView)); view.Failing != nil || e.State == wire.StateRetrying {
-		e.Failing = &FailingRun{
-			Job: e.Job, Token: e.Token, Attempt: f.Attempt, Failures: f.Failures, Since: time.Time(f.Since), Error: f.Error, Next: time.Time(f.Next),
+// structure returns the mirror of a struct. As in package json, the fields of embedded structs are
+// fields of the struct, and of two with the same name the outer one is written.
+func (c *codec) structure(t reflect.Type) reflect.Type {
+	var list []mirrorField
+	var fields []reflect.StructField
+	places := map[string]int{}
+	add := func(of reflect.Type, derived bool) {
+		for _, f := range reflect.VisibleFields(of) {
+			tag := cmp.Or(f.Tag.Get(c.tag), f.Tag.Get("json"))
+			name, options, _ := strings.Cut(tag, ",")
+			if name == "-" || !f.IsExported() || f.Anonymous && name == "" {
+				continue
+			}
+			if name == "" {
+				name = f.Name
+			}
+			if options == "" {
+				tag += c.option
+			}
+			at, again := places[name]
+			if again && len(list[at].index) <= len(f.Index) {
+				continue
+			}
+			field := reflect.StructField{Type: c.mirror(f.Type), Tag: reflect.StructTag(`json:"` + tag + `"`)}
+			if !again {
+				at = len(list)
+				places[name], list, fields = at, append(list, mirrorField{}), append(fields, field)
+			}
+			field.Name = "F" + strconv.Itoa(at)
+			list[at], fields[at] = mirrorField{f.Index, derived}, field
 		}
+	}
+	add(t, false)
+	if d, ok := reflect.Zero(t).Interface().(deriver); ok {
+		add(reflect.TypeOf(d.derived()), true)
+	}
+	c.mirrored.Store(t, list)
+	return reflect.StructOf(fields)
+}
+
+// set sets to, of a mirror, to what from is, or the other way round.
+func (c *codec) set(to, from reflect.Value) (err error) {
+	switch from.Kind() {
+	case reflect.Pointer:
+		if !from.IsNil() {
+			to.Set(reflect.New(to.Type().Elem()))
+			err = c.set(to.Elem(), from.Elem())
+		}
+	case reflect.Interface:
+		if !from.IsNil() {
+			m := reflect.New(c.mirror(from.Elem().Type())).Elem()
+			err = c.set(m, from.Elem())
+			to.Set(m)
+		}
+	case reflect.Slice:
+		if from.IsNil() && !c.lists {
+			return nil
+		}
+		to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
+		for i := 0; i < from.Len() && err == nil; i++ {
+			err = c.set(to.Index(i), from.Index(i))
+		}
+	case reflect.Map:
+		if from.IsNil() {
+			return nil
+		}
+		to.Set(reflect.MakeMapWithSize(to.Type(), from.Len()))
+		for entries := from.MapRange(); entries.Next() && err == nil; {
+			m := reflect.New(to.Type().Elem()).Elem()
+			err = c.set(m, entries.Value())
+			to.SetMapIndex(entries.Key(), m)
+		}
+	default:
+		if fields, ok := c.mirrored.Load(from.Type()); ok {
+			return c.show(to, from, fields.([]mirrorField))
+		} else if fields, ok := c.mirrored.Load(to.Type()); ok {
+			return c.read(to, from, fields.([]mirrorField))
+		}
+		to.Set(from.Convert(to.Type()))
 	}
 	return err
 }
 
-// triggeredView is a Triggered in JSON.
-type triggeredView struct {
-	plainTriggered
-	Status string `json:"status"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (t Triggered) MarshalJSON() ([]byte, error) {
-	return marshal(triggeredView{plainTriggered(t), t.Status.String()})
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (t *Triggered) UnmarshalJSON(text []byte) error {
-	var view triggeredView
-	if err := unmarshal(text, &view); err != nil {
-		return err
+// show sets a mirror to what a struct is.
+func (c *codec) show(to, from reflect.Value, fields []mirrorField) error {
+	var derived reflect.Value
+	if d, ok := from.Interface().(deriver); ok {
+		derived = reflect.ValueOf(d.derived())
 	}
-	*t = Triggered(view.plainTriggered)
-	for t.Status = protocol.Opened; t.Status.String() != view.Status; t.Status++ {
-		if t.Status >= protocol.Limited {
-			return fmt.Errorf("fleet: status of a trigger: %q is not known", view.Status)
+	for i, f := range fields {
+		of := from
+		if f.derived {
+			of = derived
+		}
+		if err := c.set(to.Field(i), of.FieldByIndex(f.index)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// cancelledView is a Cancelled in JSON.
-type cancelledView struct {
-	plainCancelled
-	Status string `json:"status"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (c Cancelled) MarshalJSON() ([]byte, error) {
-	return marshal(cancelledView{plainCancelled(c), c.Status.String()})
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (c *Cancelled) UnmarshalJSON(text []byte) error {
-	var view cancelledView
-	if err := unmarshal(text, &view); err != nil {
-		return err
+// read sets a struct to what a mirror is.
+func (c *codec) read(to, from reflect.Value, fields []mirrorField) error {
+	var derived reflect.Value
+	if d, ok := to.Interface().(deriver); ok {
+		derived = reflect.New(reflect.TypeOf(d.derived())).Elem()
 	}
-	*c = Cancelled(view.plainCancelled)
-	for c.Status = protocol.CancelPending; c.Status.String() != view.Status; c.Status++ {
-		if c.Status.String() == "invalid" {
-			return fmt.Errorf("fleet: status of a cancel: %q is not known", view.Status)
+	for i, f := range fields {
+		of := to
+		if f.derived {
+			of = derived
 		}
+		if err := c.set(of.FieldByIndex(f.index), from.Field(i)); err != nil {
+			return err
+		}
+	}
+	if d, ok := to.Addr().Interface().(derivable); ok {
+		return d.derive(derived.Interface())
 	}
 	return nil
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (e Explanation) MarshalJSON() ([]byte, error) { return marshal(e) }
+// entryMore is what JSON has of an [Entry] besides its fields.
+type entryMore struct {
+	Took time.Duration `json:"took_ms"`
+}
 
-// UnmarshalJSON implements [json.Unmarshaler].
-func (e *Explanation) UnmarshalJSON(text []byte) error { return unmarshal(text, e) }
+func (e Entry) derived() any { return entryMore{e.Took()} }
 
-// MarshalJSON implements [json.Marshaler]. A journal holds what Encode writes instead.
-func (f Fact) MarshalJSON() ([]byte, error) { return marshal(f) }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (f *Fact) UnmarshalJSON(text []byte) error { return unmarshal(text, f) }
-
-// MarshalJSON implements [json.Marshaler].
-func (a AuditLog) MarshalJSON() ([]byte, error) { return marshal(a) }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (a *AuditLog) UnmarshalJSON(text []byte) error { return unmarshal(text, a) }
-
-// MarshalJSON implements [json.Marshaler].
-func (r Run) MarshalJSON() ([]byte, error) { return marshal(r) }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (r *Run) UnmarshalJSON(text []byte) error { return unmarshal(text, r) }
-
-// MarshalJSON implements [json.Marshaler].
-func (h Holder) MarshalJSON() ([]byte, error) { return marshal(h) }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (h *Holder) UnmarshalJSON(text []byte) error { return unmarshal(text, h) }
-
-// MarshalJSON implements [json.Marshaler].
-func (p Pause) MarshalJSON() ([]byte, error) { return marshal(p) }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (p *Pause) UnmarshalJSON(text []byte) error { return unmarshal(text, p) }
-
-// MarshalJSON implements [json.Marshaler].
-func (s Status) MarshalJSON() ([]byte, error) { return marshal(s) }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (s *Status) UnmarshalJSON(text []byte) error { return unmarshal(text, s) }
-
-// replicaView is a Replica in JSON.
-type replicaView struct {
-	plainReplica
+// replicaMore is what JSON has of a [Replica] besides its fields.
+type replicaMore struct {
 	Processes int `json:"processes"`
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (r Replica) MarshalJSON() ([]byte, error) {
-	return marshal(replicaView{plainReplica(r), r.Processes()})
-}
+func (r Replica) derived() any { return replicaMore{r.Processes()} }
 
-// UnmarshalJSON implements [json.Unmarshaler]. The jobs of the replica are not known then.
-func (r *Replica) UnmarshalJSON(text []byte) error {
-	var view replicaView
-	err := unmarshal(text, &view)
-	*r = Replica(view.plainReplica)
+func (r *Replica) derive(from any) error {
 	const most = 1000 // an id is shared by a few processes; the text may hold anything
-	for i := range min(view.Processes-1, most) {
+	for i := range min(from.(replicaMore).Processes-1, most) {
 		if r.Others == nil {
 			r.Others = map[string]int64{}
 		}
-		r.Others[fmt.Sprint(i)] = 0
+		r.Others[strconv.Itoa(i)] = 0
 	}
-	return err
+	return nil
 }
 
-// specView has what a JobStatus shows of its Spec in JSON.
-type specView struct {
+// statusMore is what JSON has of the Spec of a [JobStatus].
+type statusMore struct {
 	Leader     bool `json:"leader"`
 	PausedHere bool `json:"paused_by_configuration"`
 }
 
-// statusView is a JobStatus in JSON.
-type statusView struct {
-	plainStatus
-	specView
-}
+func (s JobStatus) derived() any { return statusMore{s.Spec.Leader, s.Spec.Paused} }
 
-// view returns s with the schedule of its Spec, and what else JSON has of that.
-func (s JobStatus) view() (JobStatus, specView) {
-	s.Schedule, s.Timezone = cmp.Or(s.Schedule, s.Spec.Schedule), cmp.Or(s.Timezone, s.Spec.Timezone)
-	return s, specView{s.Spec.Leader, s.Spec.Paused}
-}
-
-// read sets what JSON has of the Spec.
-func (s *JobStatus) read(v specView) {
-	s.Spec.Name, s.Spec.Leader, s.Spec.Paused = s.Name, v.Leader, v.PausedHere
+func (s *JobStatus) derive(from any) error {
+	more := from.(statusMore)
+	s.Spec.Name, s.Spec.Leader, s.Spec.Paused = s.Name, more.Leader, more.PausedHere
 	if s.Given {
 		s.Spec.Schedule, s.Spec.Timezone = s.Schedule, s.Timezone
 	}
+	return nil
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (s JobStatus) MarshalJSON() ([]byte, error) {
-	shown, spec := s.view()
-	return marshal(statusView{plainStatus(shown), spec})
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (s *JobStatus) UnmarshalJSON(text []byte) error {
-	var view statusView
-	err := unmarshal(text, &view)
-	*s = JobStatus(view.plainStatus)
-	s.read(view.specView)
-	return err
-}
-
-// descriptionView is a Description in JSON.
-type descriptionView struct {
-	plainDescription
-	specView
+// descriptionMore is what JSON has of a [Description] besides its fields.
+type descriptionMore struct {
+	statusMore
 	Policies    *policies `json:"policies"` // of a job that was given
 	Differences []string  `json:"differences"`
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (d Description) MarshalJSON() ([]byte, error) {
-	view := descriptionView{plainDescription: plainDescription(d), Differences: d.Differences()}
-	view.JobStatus, view.specView = d.view()
+func (d Description) derived() any {
+	more := descriptionMore{statusMore: statusMore{d.Spec.Leader, d.Spec.Paused}, Differences: d.Differences()}
 	if d.Given {
-		view.Policies = policiesOf(d.Spec)
+		more.Policies = policiesOf(d.Spec)
 	}
-	return marshal(view)
+	return more
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
-func (d *Description) UnmarshalJSON(text []byte) error {
-	var view descriptionView
-	if err := unmarshal(text, &view); err != nil {
+func (d *Description) derive(from any) error {
+	more := from.(descriptionMore)
+	if err := d.JobStatus.derive(more.statusMore); err != nil || more.Policies == nil {
 		return err
 	}
-	*d = Description(view.plainDescription)
-	d.read(view.specView)
-	if view.Policies == nil {
-		return nil
-	}
-	return view.Policies.read(&d.Spec)
+	return more.Policies.read(&d.Spec)
 }
 
 // policies are those of a Spec in JSON.
@@ -400,21 +374,11 @@ type policies struct {
 	HistoryBytes  int           `json:"history_bytes"`
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (p policies) MarshalJSON() ([]byte, error) { return marshal(p) }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (p *policies) UnmarshalJSON(text []byte) error { return unmarshal(text, p) }
-
 func policiesOf(s jobs.Spec) *policies {
-	p := &policies{
+	return &policies{
 		s.Timeout, s.Retry.MaxAttempts, s.Retry.Backoff, s.Retry.MaxBackoff, s.Delivery, s.MaxTakeovers, s.Overlap, s.MisfireGrace, s.Misfire,
-		s.CatchUpWindow, s.MaxCatchUp, s.Jitter, s.Groups, s.Weight, "", s.Burst, s.History, s.HistoryBytes,
+		s.CatchUpWindow, s.MaxCatchUp, s.Jitter, s.Groups, s.Weight, s.Rate.String(), s.Burst, s.History, s.HistoryBytes,
 	}
-	if !s.Rate.IsZero() {
-		p.Rate = s.Rate.String()
-	}
-	return p
 }
 
 func (p *policies) read(s *jobs.Spec) (err error) {

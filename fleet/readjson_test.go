@@ -1,7 +1,6 @@
 package fleet_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -51,14 +50,23 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 			Coming: []time.Time{at}, Outcomes: []fleet.Entry{entry}, Counts: map[protocol.Outcome]int{"failed": 1}, Since: at, Runs: 1, Median: time.Second, Longest: time.Minute, HistoryBytes: 5, HistoryLimit: 9, Facts: []fleet.Fact{fact},
 		}, new(fleet.Description)},
 	} {
-		written, err := json.Marshal(pair[0])
+		written, err := fleet.Marshal(pair[0])
 		require.NoError(t, err, name)
-		require.NoError(t, json.Unmarshal(written, pair[1]), name)
-		again, err := json.Marshal(pair[1])
+		require.NoError(t, fleet.Unmarshal(written, pair[1]), name)
+		again, err := fleet.Marshal(pair[1])
 		require.NoError(t, err, name)
 		require.JSONEq(t, string(written), string(again), name)
-		require.Error(t, json.Unmarshal([]byte(`{"`), pair[1]), name)
+		require.Error(t, fleet.Unmarshal([]byte(`{"`), pair[1]), name)
 	}
-	require.Error(t, json.Unmarshal([]byte(`{"status": "odd"}`), new(fleet.Triggered)))
-	require.Error(t, json.Unmarshal([]byte(`{"status": "odd"}`), new(fleet.Cancelled)))
+	require.Error(t, fleet.Unmarshal([]byte(`{"status": "odd"}`), new(fleet.Triggered)))
+	require.Error(t, fleet.Unmarshal([]byte(`{"status": "odd"}`), new(fleet.Cancelled)))
+}
+
+func TestAJournalKeepsItsFormat(t *testing.T) {
+	at := time.UnixMilli(1795342800123).UTC()
+	fact := fleet.Fact{
+		Kind: wire.FactResumed, At: at, By: "ops", Reason: "<done>", Via: "cli", Pauser: "jo", Why: "moved", From: at, To: at.Add(time.Second), Payload: 3, Living: 2, Step: time.Second,
+	}
+	require.JSONEq(t, `{"kind":"resumed","by":"ops","reason":"<done>","via":"cli","payload":3,"why":"moved","pauser":"jo","from":1795342800123,`+
+		`"to":1795342801123,"living":2,"step_ms":1000}`, string(fact.Encode()))
 }

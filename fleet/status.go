@@ -33,7 +33,7 @@ type JobStatus struct {
 	Name  string `json:"job"`
 	Given bool   `json:"configured"` // Status was given the job; see Spec for one that only replicas or the store know
 	// Spec is the zero Spec unless Given; Next is then that of the schedule in the record.
-	Spec jobs.Spec
+	Spec jobs.Spec `json:"-"`
 	// Schedule and Timezone are those of the given job, or else those that the record knows; empty
 	// when it knows none.
 	Schedule string `json:"schedule"`

@@ -45,9 +45,9 @@ type Triggered struct {
 	// Status is, in the words of its String, one of four. With opened the trigger has a tick of its
 	// own. With repeated it has that of an earlier one with its key. With waiting it has that of
 	// one that waits to run. With limited it was refused.
-	Status protocol.TriggerStatus
-	Tick   time.Time `json:"tick"` // of the run that serves the trigger; zero when it was refused
-	ID     string    `json:"id"`   // the tick's identity, as jobs.Run.TickID; empty when it was refused
+	Status protocol.TriggerStatus `json:"status"`
+	Tick   time.Time              `json:"tick"` // of the run that serves the trigger; zero when it was refused
+	ID     string                 `json:"id"`   // the tick's identity, as jobs.Run.TickID; empty when it was refused
 
 	// Wait and Next say when the next trigger may be accepted, of one that was refused as limited.
 	Wait time.Duration `json:"wait_ms"`
@@ -56,7 +56,7 @@ type Triggered struct {
 	// Limit names the limit that was reached, of a trigger that was refused: rate, waiting, keys or
 	// payloads. Policy has the rate and the burst of the job that are in force.
 	Limit  protocol.TriggerLimit `json:"limit,omitempty"`
-	Policy protocol.Policy
+	Policy protocol.Policy       `json:"-"`
 
 	Entry *Entry `json:"entry"` // the tick's entry once Await has returned; Trigger leaves it nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 	"syscall"
 	"testing"
@@ -87,7 +86,7 @@ func TestForgetRefusesAJobInUse(t *testing.T) {
 
 func TestForgottenFactIsKeptAsItIs(t *testing.T) {
 	fact := fleet.Fact{Kind: wire.FactForgotten, Job: "old-report", By: "ops7", Token: 7, To: time.UnixMilli(5).UTC()}
-	text, err := json.Marshal(fact)
+	text, err := fleet.Marshal(fact)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"kind":"forgotten"`)
 	require.Contains(t, string(text), `"job":"old-report"`)

@@ -80,10 +80,16 @@ func (c Cancel) Validate() error {
 	return errors.Join(f.all...)
 }
 
-func (s CancelStatus) String() string {
-	names := [...]string{"none", "pending", "settled", "not_open"}
-	if s < 0 || int(s) >= len(names) {
-		return "invalid"
-	}
-	return names[s]
+var cancelStatuses = []string{"none", "pending", "settled", "not_open"}
+
+func (s CancelStatus) String() string { return statusName(cancelStatuses, int(s)) }
+
+// MarshalText returns String.
+func (s CancelStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText sets s to the status whose String is text.
+func (s *CancelStatus) UnmarshalText(text []byte) error {
+	i, err := statusNamed(cancelStatuses, string(text))
+	*s = CancelStatus(i)
+	return err
 }

@@ -2,6 +2,9 @@ package protocol
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -113,12 +116,33 @@ const (
 // Limited.
 const MaxWaiting = 100
 
-func (s TriggerStatus) String() string {
-	names := [...]string{"none", "opened", "repeated", "waiting", "limited"}
-	if s < 0 || int(s) >= len(names) {
+var triggerStatuses = []string{"none", "opened", "repeated", "waiting", "limited"}
+
+func (s TriggerStatus) String() string { return statusName(triggerStatuses, int(s)) }
+
+// MarshalText returns String.
+func (s TriggerStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText sets s to the status whose String is text.
+func (s *TriggerStatus) UnmarshalText(text []byte) error {
+	i, err := statusNamed(triggerStatuses, string(text))
+	*s = TriggerStatus(i)
+	return err
+}
+
+func statusName(names []string, i int) string {
+	if i < 0 || i >= len(names) {
 		return "invalid"
 	}
-	return names[s]
+	return names[i]
+}
+
+func statusNamed(names []string, name string) (int, error) {
+	i := slices.Index(names, name)
+	if i < 1 {
+		return 0, fmt.Errorf("lease: status %q must be one of %s", name, strings.Join(names[1:], ", "))
+	}
+	return i, nil
 }
 
 const (

@@ -10,13 +10,13 @@ import (
 // FailingRun says that attempts of a run have failed, and that its replica makes another: it waits
 // for that, or has begun it lately.
 type FailingRun struct {
-	Job      string
-	Token    int64     // of the run's lease
-	Attempt  int       // the last that failed
-	Failures int       // how many failed, one after the other
-	Since    time.Time // when the first of them did, by fleet time
-	Error    string    // of the last one, on one line: see FailingError
-	Next     time.Time // when the next attempt begins
+	Job      string    `json:"-"`
+	Token    int64     `json:"-"`        // of the run's lease
+	Attempt  int       `json:"attempt"`  // the last that failed
+	Failures int       `json:"failures"` // how many failed, one after the other
+	Since    time.Time `json:"since"`    // when the first of them did, by fleet time
+	Error    string    `json:"error"`    // of the last one, on one line: see FailingError
+	Next     time.Time `json:"next"`     // when the next attempt begins
 }
 
 // maxFailing bounds the error of a FailingRun, in bytes.

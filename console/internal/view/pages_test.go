@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -24,9 +25,11 @@ func values(t testing.TB, query string) url.Values {
 
 func indented(t *testing.T, page any) string {
 	t.Helper()
-	out, err := json.MarshalIndent(page, "", "  ")
+	text, err := fleet.Marshal(page)
 	require.NoError(t, err)
-	return string(out) + "\n"
+	var out bytes.Buffer
+	require.NoError(t, json.Indent(&out, append(text, '\n'), "", "  "))
+	return out.String()
 }
 
 func TestJobsPageAsTextAndJSON(t *testing.T) {

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/fleet"
 )
 
 // format is the output format of a command: text or json.
@@ -29,8 +32,14 @@ func (o format) check() error {
 
 // writeJSON prints v on several lines.
 func writeJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
+	text, err := fleet.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, append(text, '\n'), "", "  "); err != nil {
+		return err
+	}
+	_, err = w.Write(b.Bytes())
+	return err
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -91,10 +90,10 @@ func TestServerAnswersWhatTheStoreWould(t *testing.T) {
 	require.Zero(t, code)
 	list, err := f.History(t.Context(), "report", 20)
 	require.NoError(t, err)
-	sent, err := json.Marshal(list)
+	sent, err := fleet.Marshal(list)
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(sent, &list)) // times on the way are in whole milliseconds, and so is the time between them
-	want, err := json.Marshal(list)
+	require.NoError(t, fleet.Unmarshal(sent, &list)) // times on the way are in whole milliseconds, and so is the time between them
+	want, err := fleet.Marshal(list)
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), stdout)
 }

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/solotick/solotick/fleet"
 )
 
 const (
@@ -114,7 +116,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, to a
 	if answer.StatusCode != http.StatusOK {
 		return c.problem(answer, text)
 	}
-	if err := json.Unmarshal(text, to); err != nil {
+	if err := fleet.Unmarshal(text, to); err != nil {
 		return fmt.Errorf("%s: the answer is not that of a worker's API: %w", c.base, err)
 	}
 	return nil
