@@ -58,23 +58,6 @@ type pauseResult struct {
 	Pause   *fleet.Pause `json:"pause"`   // that is in force or has ended; null when there was none
 }
 
-// repairResult is the answer to a repair, as the command line prints it.
-type repairResult struct {
-	Job        string `json:"job"`
-	Changed    bool   `json:"changed"` // false when nothing lay in the future
-	Before     stamp  `json:"before"`
-	Watermark  stamp  `json:"watermark"`
-	Exceptions int    `json:"exceptions"` // ticks after the watermark that do not run again
-}
-
-// forgetResult lists the parts that a forget has removed, or would remove.
-type forgetResult struct {
-	Job       string `json:"job"`
-	Watermark stamp  `json:"watermark"`
-	Outcomes  int    `json:"outcomes"` // in its history
-	By        string `json:"by"`       // who has removed it; empty of what could be
-}
-
 // do carries out an order on a job.
 func (c *Console) do(ctx context.Context, job string, o order) (actionResult, error) {
 	defer c.changed(job)
@@ -98,10 +81,10 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 		return c.cancel(ctx, job, o)
 	case actionRepair:
 		r, err := c.fleet.Repair(ctx, job, o.Act)
-		return actionResult{answer: repairResult{job, r.Changed, stamp(r.Before), stamp(r.Watermark), r.Exceptions}, unchanged: !r.Changed}, err
+		return actionResult{answer: r, unchanged: !r.Changed}, err
 	case actionForget:
 		f, err := c.fleet.Forget(ctx, job, o.Act)
-		return actionResult{answer: forgetResult{job, stamp(f.Watermark), f.Outcomes, f.By}}, err
+		return actionResult{answer: f}, err
 	}
 	return actionResult{}, notFound("there is no such action")
 }

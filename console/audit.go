@@ -22,48 +22,38 @@ func (q *request) audit() (any, error) {
 	if err := q.away(); err != nil {
 		return nil, err
 	}
-	rows, log, err := q.c.acts(q.r.Context(), query)
+	acts, log, err := q.c.acts(q.r.Context(), query)
 	if err != nil {
 		return nil, err
 	}
-	p := view.Audit(s.Snapshot, rows, query, s.now())
+	p := view.Audit(s.Snapshot, acts, query, s.now())
 	p.Next, p.Bytes, p.Budget = log.Next, int64(log.Used), int64(log.Budget)
 	return p, nil
 }
 
 // acts returns the acts that a query chooses, newest first, and the last page of the log that was
 // read for them.
-func (c *Console) acts(ctx context.Context, query view.AuditQuery) (rows []view.AuditRow, log fleet.AuditLog, err error) {
-	rows, log.Next = []view.AuditRow{}, query.After
+func (c *Console) acts(ctx context.Context, query view.AuditQuery) (acts []fleet.Fact, log fleet.AuditLog, err error) {
+	log.Next = query.After
 	for range auditReads {
-		if log, err = c.fleet.Audit(ctx, log.Next, min(query.Limit-len(rows), protocol.MaxAuditPage)); err != nil {
+		if log, err = c.fleet.Audit(ctx, log.Next, min(query.Limit-len(acts), protocol.MaxAuditPage)); err != nil {
 			return nil, log, err
 		}
 		for _, f := range log.Facts {
 			if chosen(f, query) {
-				rows = append(rows, rowOf(f))
+				acts = append(acts, f)
 			}
 		}
-		if log.Next == "" || len(rows) == query.Limit {
+		if log.Next == "" || len(acts) == query.Limit {
 			break
 		}
 	}
-	return rows, log, nil
+	return acts, log, nil
 }
 
 func chosen(f fleet.Fact, query view.AuditQuery) bool {
 	return (query.Job == "" || query.Job == f.Job || query.Job == f.Lock) && (query.By == "" || query.By == f.By) &&
 		(len(query.Action) == 0 || slices.Contains(query.Action, f.Kind))
-}
-
-func rowOf(f fleet.Fact) view.AuditRow {
-	row := view.AuditRow{
-		ID: f.Request(), At: view.Time{Time: f.At}, By: f.By, Action: f.Kind, Job: f.Job, Lock: f.Lock, Tick: view.Time{Time: f.Tick}, Reason: f.Reason, Via: f.Via,
-	}
-	if f.Lock != "" {
-		row.Token = f.Token
-	}
-	return row
 }
 
 // actLog is a page of the audit log for programs: what package fleet returns.

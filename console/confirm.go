@@ -303,5 +303,5 @@ func (q *request) forgettable() (any, error) {
 		return nil, err
 	}
 	f, err := q.c.fleet.Forgettable(q.r.Context(), name)
-	return forgetResult{Job: name, Watermark: stamp(f.Watermark), Outcomes: f.Outcomes}, err
+	return f, err
 }

@@ -32,7 +32,7 @@ func (q *request) write(status int, shown any) *problem {
 		if !ok {
 			return newProblem(http.StatusNotAcceptable, "this has no form as plain text")
 		}
-		err = shown.WriteText(&body)
+		body.WriteString(shown.PlainText())
 	case asHTML:
 		err = page.Render(&body, q.context(shown), shown)
 	}

@@ -15,10 +15,11 @@ const aheadLimit = 5 * time.Second
 
 // Repaired is the answer to [Fleet.Repair].
 type Repaired struct {
-	Changed    bool      // false when nothing lay in the future
-	Before     time.Time // the watermark that the repair found
-	Watermark  time.Time // and the one in force now
-	Exceptions int       // how many ticks past the watermark are open or settled already, and never run again
+	Job        string    `json:"job"`
+	Changed    bool      `json:"changed"`    // false when nothing lay in the future
+	Before     time.Time `json:"before"`     // the watermark that the repair found
+	Watermark  time.Time `json:"watermark"`  // and the one in force now
+	Exceptions int       `json:"exceptions"` // how many ticks past the watermark are open or settled already, and never run again
 }
 
 // Repair brings a job's watermark that lies in the future back to now. The store's clock was wrong
@@ -59,7 +60,7 @@ func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, erro
 		a.Changed, a.Before = true, found.Watermark
 	}
 	r := Repaired{
-		Changed: a.Changed, Before: time.UnixMilli(a.Before).UTC(), Watermark: time.UnixMilli(a.Watermark).UTC(), Exceptions: a.Exceptions,
+		Job: job, Changed: a.Changed, Before: time.UnixMilli(a.Before).UTC(), Watermark: time.UnixMilli(a.Watermark).UTC(), Exceptions: a.Exceptions,
 	}
 	if r.Changed {
 		fact := act.fact(wire.FactRepaired)

@@ -155,7 +155,7 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/cli": {
 		[]string{
-			"./cmd/worker/internal/...", "./config", "./fleet", "./notify", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/naming", "./internal/wire", "./internal/editdistance",
+			"./cmd/worker/internal/...", "./config", "./fleet", "./notify", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/naming", "./internal/render", "./internal/wire", "./internal/editdistance",
 			"github.com/spf13/cobra/...",
 		},
 		"a command asks the fleet or starts the daemon, and knows no scheduler and no client of Redis",
@@ -171,8 +171,8 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/doctor": {
 		[]string{
-			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
-			"./config", "./fleet", "./notify", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "./internal/redisadvice", "./internal/wire", "github.com/redis/go-redis/...",
+			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/stores",
+			"./config", "./fleet", "./notify", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "./internal/redisadvice", "./internal/render", "./internal/wire", "github.com/redis/go-redis/...",
 		},
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},
@@ -205,8 +205,12 @@ var layers = map[string]layer{
 		"it reads the file, whatever is made of it",
 	},
 	"./cmd/worker/internal/output": {
-		[]string{"golang.org/x/term"},
-		"tables and times look the same whatever they show",
+		[]string{"./internal/render", "golang.org/x/term"},
+		"it knows terminals, whatever is shown there",
+	},
+	"./internal/render": {
+		[]string{"./fleet", "./jobs", "./lease", "./internal/wire"},
+		"text looks the same in a terminal and over HTTP, and comes from what package fleet returns",
 	},
 	"./cmd/worker/internal/exitcode": {
 		nil,

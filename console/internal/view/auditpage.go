@@ -1,6 +1,10 @@
 package view
 
-import "time"
+import (
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+)
 
 // AuditQuery asks for an [AuditPage].
 type AuditQuery struct {
@@ -20,6 +24,8 @@ type AuditPage struct {
 	Next    string     `json:"next"`
 	Bytes   int64      `json:"bytes"`  // that the log takes in the store
 	Budget  int64      `json:"budget"` // and may take
+
+	acts []fleet.Fact
 }
 
 // AuditRow is one act.
@@ -36,7 +42,17 @@ type AuditRow struct {
 	Via    string `json:"via"` // cli, console, api, go, or another name
 }
 
-// Audit shows the acts that the log has, newest first.
-func Audit(s *Snapshot, rows []AuditRow, q AuditQuery, now time.Time) AuditPage {
-	return AuditPage{Head: s.head(now), Query: q, Entries: rows}
+// Audit shows acts that the log has, newest first.
+func Audit(s *Snapshot, acts []fleet.Fact, q AuditQuery, now time.Time) AuditPage {
+	p := AuditPage{Head: s.head(now), Query: q, Entries: []AuditRow{}, acts: acts}
+	for _, f := range acts {
+		row := AuditRow{
+			ID: f.Request(), At: Time{f.At}, By: f.By, Action: f.Kind, Job: f.Job, Lock: f.Lock, Tick: Time{f.Tick}, Reason: f.Reason, Via: f.Via,
+		}
+		if f.Lock != "" {
+			row.Token = f.Token
+		}
+		p.Entries = append(p.Entries, row)
+	}
+	return p
 }

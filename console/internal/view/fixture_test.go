@@ -1,7 +1,6 @@
 package view_test
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -35,9 +34,7 @@ func golden(t *testing.T, name, got string) {
 
 func text(t *testing.T, p view.Page) string {
 	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, p.WriteText(&b))
-	return b.String()
+	return p.PlainText()
 }
 
 // noon is the fleet time of the fixture: a Friday, a week after the clocks of Berlin went back.

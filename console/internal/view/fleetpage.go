@@ -51,6 +51,8 @@ type ReplicaRow struct {
 	Jobs        int      `json:"jobs"`  // that it serves; -1 when that is not known
 	Leads       []string `json:"leads"` // leader tasks that it runs
 	Runs        []string `json:"runs"`  // jobs of which it holds a tick, leader tasks besides
+
+	replica fleet.Replica
 }
 
 // StoreView describes the store.
@@ -130,7 +132,7 @@ func replicaRow(r fleet.Replica, now time.Time) ReplicaRow {
 		ID: r.ID, Groups: append([]string{}, r.Groups...), Version: r.Version, Module: r.Module, Started: Time{r.Started},
 		ClockOffset: Millis(r.ClockOffset), Clock: r.Clock, TTL: Millis(r.TTL), Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used,
 		Waiting: r.Waiting, Stopping: r.Stopping, Silent: r.Silent(now), Gone: r.Gone, Processes: r.Processes(), Heartbeat: Time{r.LastHeartbeat},
-		Jobs: r.JobCount, Leads: []string{}, Runs: []string{},
+		Jobs: r.JobCount, Leads: []string{}, Runs: []string{}, replica: r,
 	}
 	if !r.Started.IsZero() && !r.Gone {
 		row.Up = Millis(max(0, now.Sub(r.Started)))

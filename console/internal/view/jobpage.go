@@ -38,6 +38,8 @@ type JobPage struct {
 	Events       []Event       `json:"events"`              // acts of people and observations of replicas, newest first
 
 	Notifications *JobNotifications `json:"notifications"` // null where the store keeps nothing of them, or it was not read
+
+	described fleet.Description
 }
 
 // Field is a part of a job's definition, under its name in a configuration file.
@@ -103,7 +105,7 @@ func Job(s *Snapshot, d fleet.Description, q JobQuery, now time.Time) JobPage {
 		Head: s.head(now), Query: q, JobRow: s.row(&d.JobStatus, stateOf(&d.JobStatus), now),
 		Defined: defined(d.Definitions), Differences: append([]string{}, d.Differences()...),
 		Counts: d.Counts, Since: Time{d.Since}, Runs: d.Runs, Median: Millis(d.Median), Longest: Millis(d.Longest),
-		Events: s.events(d.Facts, zoneOf(q.Zone, d.Timezone)), Used: int64(d.HistoryBytes), Limit: int64(d.HistoryLimit),
+		Events: s.events(d.Facts, zoneOf(q.Zone, d.Timezone)), Used: int64(d.HistoryBytes), Limit: int64(d.HistoryLimit), described: d,
 	}
 	p.Fields = s.fieldsOf(d)
 	p.coming(s.Wording, now)

@@ -68,6 +68,7 @@ type JobRow struct {
 	Unserved    bool         `json:"unserved"` // it is certain that none does
 	Definitions []Definition `json:"revisions"`
 
+	status   *fleet.JobStatus
 	schedule *schedule.Schedule // nil where there is none
 }
 
@@ -202,6 +203,7 @@ func (s *Snapshot) row(j *fleet.JobStatus, states stateSet, now time.Time) JobRo
 	if r.Leader {
 		r.Schedule = ""
 	}
+	r.status = j
 	r.schedule = s.schedule(j)
 	r.ScheduleWords = wordsIn(r.schedule, j.Schedule, r.Leader, s.Wording)
 	if j.LastSuccess != nil {

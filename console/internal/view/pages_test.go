@@ -238,6 +238,6 @@ func TestFleetLocksAndAuditAsText(t *testing.T) {
 	require.Equal(t, 30*time.Second, next.Locks[0].Longest.Duration())
 	require.Equal(t, 1, view.Locks(s, query(t, view.ParseLocksQuery, "q=WEB-2"), noon).Matching, "by a waiter")
 
-	audit := view.Audit(s, []view.AuditRow{{At: view.Time{Time: noon}, By: "ann", Action: "paused", Job: "report", Reason: "why\nnot", Via: "cli"}, {At: view.Time{Time: noon}, By: "ann", Action: "released", Lock: "shop", Token: 7, Via: "console"}}, view.AuditQuery{}, noon)
+	audit := view.Audit(s, []fleet.Fact{{At: noon, By: "ann", Kind: wire.FactPaused, Job: "report", Reason: "why\nnot", Via: "cli"}, {At: noon, By: "ann", Kind: wire.FactReleased, Lock: "shop", Replica: "web-1", Token: 7, Via: "console"}}, view.AuditQuery{}, noon)
 	golden(t, "audit.txt", text(t, audit))
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"io"
 	"time"
 
 	"github.com/solotick/solotick/fleet"
@@ -53,10 +52,10 @@ type Finding struct {
 	Hint     string `json:"hint"` // what to change; "" when there is nothing
 }
 
-// Page is any page: it writes itself as JSON by its fields, and as text.
+// Page is any page: JSON has its fields.
 type Page interface {
-	// WriteText writes the page as plain text, for people.
-	WriteText(w io.Writer) error
+	// PlainText returns the page as plain text, for people.
+	PlainText() string
 }
 
 // Head is part of every page.

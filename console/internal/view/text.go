@@ -2,92 +2,59 @@ package view
 
 import (
 	"fmt"
-	"io"
-	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
 
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// textWriter writes a page as text. It keeps the first error, and its text has no control
-// characters but line ends.
-type textWriter struct {
-	w    io.Writer
-	zone string // that was asked for; "" for each job's
-	err  error
+// text is a page as text, as far as it is written.
+type text struct {
+	render.View
+	strings.Builder
 }
 
-func (t *textWriter) head(h Head, what string) {
-	t.linef("%s, namespace %s, fleet time %s", what, h.Namespace, t.at(h.Now, ""))
+// text begins a page. Times are in the zone that was asked for, or in that of each job.
+func (h Head) text(what, zone string) *text {
+	t := &text{View: render.View{Now: h.Now.Time}}
+	if zone != "" {
+		t.Zone = zoneOf(zone, "")
+	}
+	t.WriteString(render.Head(t.In(time.UTC), render.Line(what), h.Namespace))
 	if h.Stale != "" {
-		t.linef("as read at %s: %s", t.at(h.ReadAt, ""), h.Stale)
+		t.line("as read at %s: %s", t.at(h.ReadAt), h.Stale)
 	}
 	t.line("")
+	return t
 }
 
-func (t *textWriter) line(text string) {
-	if t.err == nil {
-		_, t.err = io.WriteString(t.w, strings.TrimRight(printable(text), " ")+"\n")
-	}
+// of shows times in a job's zone, unless another was asked for.
+func (t *text) of(zone string) *text {
+	t.View = t.In(zoneOf("", zone))
+	return t
 }
 
-func (t *textWriter) linef(format string, args ...any) { t.line(fmt.Sprintf(format, args...)) }
-
-// fact writes a named line; none where the value is empty.
-func (t *textWriter) fact(name, value string) {
-	if value != "" {
-		t.linef("%-13s %s", name, value)
-	}
+func (t *text) line(format string, args ...any) {
+	t.WriteString(render.Line(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// table writes rows in columns; a column that is empty in every row is left out. The first row has
-// the headings.
-func (t *textWriter) table(rows [][]string) {
-	if t.err != nil || len(rows) < 2 {
-		return
-	}
-	var b strings.Builder
-	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		var cells []string
-		for i, cell := range row {
-			if slices.ContainsFunc(rows[1:], func(other []string) bool { return other[i] != "" }) {
-				cells = append(cells, printable(cell))
-			}
+// table writes a table without its empty columns, and nothing of one without rows.
+func (t *text) table(table *render.Table) { t.WriteString(table.Sparse().Text(t.View)) }
+
+// at formats a time in full.
+func (t *text) at(at Time) string { return t.In(time.UTC).Full(at.Time) }
+
+func (t *text) events(list []Event) {
+	for i, e := range list {
+		if i == 0 {
+			t.line("")
 		}
-		_, _ = fmt.Fprintln(tw, strings.Join(cells, "\t")) // to memory
+		t.line("%s  %s", t.at(Time{e.Fact.At}), e.Text)
 	}
-	_ = tw.Flush()
-	for line := range strings.Lines(b.String()) {
-		t.line(strings.TrimRight(line, " \n"))
-	}
-}
-
-// printable puts a space in place of whatever would change a terminal or a line.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
-
-// at writes a time in full, in the zone that was asked for or in that of the job; "" for none.
-func (t *textWriter) at(at Time, zone string) string {
-	if at.IsZero() {
-		return ""
-	}
-	layout := "2006-01-02 15:04:05 -0700"
-	if at.UnixMilli()%1000 != 0 {
-		layout = "2006-01-02 15:04:05.000 -0700"
-	}
-	return at.In(zoneOf(t.zone, zone)).Format(layout)
 }
 
 // rough writes a duration for people.
@@ -105,14 +72,6 @@ func rough(m Millis) string {
 	}
 }
 
-func states(list []State) string {
-	words := make([]string, len(list))
-	for i, s := range list {
-		words[i] = wire.Words(string(s))
-	}
-	return strings.Join(words, ", ")
-}
-
 // letters are what a strip has for each outcome.
 var letters = map[protocol.Outcome]byte{
 	protocol.OutcomeSucceeded: '.', "failed": 'F', "missed": 'M', protocol.OutcomeSkipped: 's', protocol.OutcomeLost: 'L',
@@ -120,15 +79,21 @@ var letters = map[protocol.Outcome]byte{
 }
 
 func strip(outcomes []protocol.Outcome) string {
-	var b strings.Builder
-	for _, o := range outcomes {
-		if c, ok := letters[o]; ok {
-			b.WriteByte(c)
-		} else {
-			b.WriteByte('?')
+	text := make([]byte, len(outcomes))
+	for i, o := range outcomes {
+		if text[i] = letters[o]; text[i] == 0 {
+			text[i] = '?'
 		}
 	}
-	return b.String()
+	return string(text)
+}
+
+func words(states []State) string {
+	list := make([]string, len(states))
+	for i, s := range states {
+		list[i] = wire.Words(string(s))
+	}
+	return strings.Join(list, ", ")
 }
 
 func more(next string) string {
@@ -136,4 +101,73 @@ func more(next string) string {
 		return ""
 	}
 	return ", more with after=" + next
+}
+
+// PlainText implements [Page].
+func (p JobsPage) PlainText() string {
+	t := p.text("jobs", p.Query.Zone)
+	list := make([]fleet.JobStatus, len(p.Jobs))
+	state, newest, replicas := render.Column{Heading: "STATE"}, render.Column{Heading: "NEWEST"}, render.Column{Heading: "REPLICAS"}
+	for i, j := range p.Jobs {
+		list[i] = *j.status
+		state.Texts, newest.Texts = append(state.Texts, words(j.States)), append(newest.Texts, strip(j.Strip))
+		replicas.Texts = append(replicas.Texts, j.served())
+	}
+	t.table(render.Jobs(t.View, list, state, newest, replicas))
+	t.line("")
+	t.line("%d of %d jobs, %d shown%s", p.Matching, p.Total, len(p.Jobs), more(p.Next))
+	return t.String()
+}
+
+func (j JobRow) served() string {
+	const most = 3
+	switch n := len(j.Replicas); {
+	case j.Unserved:
+		return "none"
+	case n > most:
+		return strings.Join(j.Replicas[:most], ", ") + " and " + strconv.Itoa(n-most) + " more"
+	}
+	return strings.Join(j.Replicas, ", ")
+}
+
+// PlainText implements [Page].
+func (p JobPage) PlainText() string {
+	t := p.Head.text(p.Job, p.Query.Zone).of(p.Timezone)
+	if p.Unread != "" {
+		t.table(render.Jobs(t.View, []fleet.JobStatus{*p.status}))
+		t.line("nothing else is known: %s", p.Unread)
+		return t.String()
+	}
+	facts := render.Facts{}
+	facts.Add("state", words(p.States))
+	d := p.described
+	d.Coming = nil
+	for _, c := range p.Coming {
+		d.Coming = append(d.Coming, c.Tick.Time)
+	}
+	facts = append(facts, render.Job(t.View, d)...)
+	for _, c := range p.ClockChanges {
+		facts.Add("clock", c.Text)
+	}
+	if p.Runs > 0 {
+		facts.Add("nine in ten", "took at most "+rough(p.P90))
+	}
+	if p.Notifications != nil {
+		for _, r := range p.Notifications.Receivers {
+			text := fmt.Sprintf("%s (%s) was last notified of: %s", r.Name, r.Kind, strings.Join(r.Knows, ", "))
+			if len(r.Sent) > 0 {
+				text += ", since " + t.at(r.Sent[0].At)
+			}
+			if r.Waits {
+				text += "; it has not taken the newest: " + r.Error
+			}
+			facts.Add("receiver", text)
+		}
+	}
+	t.WriteString(facts.Text(t.View))
+	t.line("")
+	t.table(render.History(t.View, p.History))
+	t.line("%d of %d outcomes%s", len(p.History), p.Kept, more(p.NextPage))
+	t.events(p.Events)
+	return t.String()
 }

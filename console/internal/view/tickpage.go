@@ -33,6 +33,8 @@ type TickPage struct {
 	Events   []Event      `json:"events"`   // about it, or about its time, newest first
 	Earlier  Time         `json:"earlier"`  // the tick of the schedule before it; none where it is not known
 	Later    Time         `json:"later"`
+
+	explained fleet.Explanation
 }
 
 // Attempt is a run of a tick.
@@ -74,7 +76,7 @@ type Asked struct {
 func Tick(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) TickPage {
 	p := TickPage{
 		Head: s.head(now), Query: q, Job: e.Job, Tick: Time{e.Tick}, ID: e.ID, Verdict: e.Verdict, Text: e.Text, Entry: e.Entry,
-		Attempts: []Attempt{}, Output: []string{},
+		Attempts: []Attempt{}, Output: []string{}, explained: e,
 	}
 	if j := s.job(e.Job); j != nil {
 		p.Timezone = j.Timezone
@@ -82,7 +84,11 @@ func Tick(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) TickPage
 			p.Earlier, p.Later = Time{sched.Before(e.Tick)}, Time{sched.Next(e.Tick)}
 		}
 	}
-	p.Events = s.events(e.Facts, zoneOf(q.Zone, p.Timezone))
+	zone := zoneOf(q.Zone, p.Timezone)
+	p.Events = s.events(e.Facts, zone)
+	if !e.Tick.IsZero() {
+		p.explained.Tick = e.Tick.In(zone)
+	}
 	if e.Entry == nil {
 		return p
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,14 +29,6 @@ func (c *cli) act(act fleet.Act) (fleet.Act, error) {
 		err = errors.Join(err, fmt.Errorf("--reason: has %d bytes, must have at most %d", len(act.Reason), protocol.MaxReason))
 	}
 	return fleet.Act{By: by, Reason: act.Reason, Via: wire.ViaCLI}, err
-}
-
-// quoted is a reason that follows other words; empty for none.
-func quoted(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%s)", strconv.Quote(reason))
 }
 
 // by returns the caller: the value of --by, or else user and host.

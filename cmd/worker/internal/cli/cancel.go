@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
@@ -38,10 +38,10 @@ func (c *cli) cancel() *cobra.Command {
 			fault = errors.New("--all: cancels every open tick of the job, so omit the TICK")
 		}
 		return errors.Join(fault, w.check(cmd))
-	}, func(call jobCall) error { return c.cancelJob(call, all, w) })
+	}, func(call invocation) error { return c.cancelJob(call, all, w) })
 }
 
-func (c *cli) cancelJob(call jobCall, all bool, w waiting) error {
+func (c *cli) cancelJob(call invocation, all bool, w waiting) error {
 	name, zone := call.name, zone(call.job)
 	if call.job != nil && call.job.Spec().Leader {
 		return call.explain(name, fmt.Errorf("job %q: %w", name, fleet.ErrNotCancellable))
@@ -58,7 +58,7 @@ func (c *cli) cancelJob(call jobCall, all bool, w waiting) error {
 			return call.explain(name, err)
 		}
 		if d.Status == protocol.CancelNotOpen {
-			faults = append(faults, fmt.Errorf("%s: %s does not run or wait: see worker why %s '%s'", name, output.Time(tick, zone), name, output.Time(tick, zone)))
+			faults = append(faults, fmt.Errorf("%s: %s does not run or wait: see worker why %s '%s'", name, render.Time(tick, zone), name, render.Time(tick, zone)))
 			continue
 		}
 		if w.wait && d.Status == protocol.CancelPending {
@@ -73,7 +73,7 @@ func (c *cli) cancelJob(call jobCall, all bool, w waiting) error {
 		}
 		done = append(done, d)
 		if call.out == asText {
-			fmt.Fprintln(c.stdout, output.Line(cancelText(d, call.act.By, zone)))
+			fmt.Fprintln(c.stdout, render.Line(cancelText(d, call.act.By, zone)))
 		}
 	}
 	if call.out == asJSON {
@@ -89,12 +89,15 @@ func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, ti
 		t, err := a.tick(ctx, name, tick[0], job)
 		return []time.Time{t}, err
 	}
-	open, err := a.ask.Open(ctx, name)
+	j, _, err := a.statusOf(ctx, name)
+	if err == nil && !j.Known {
+		err = protocol.ErrUnknown
+	}
 	if err != nil {
 		return nil, a.explain(name, err)
 	}
 	var waits []time.Time
-	for _, e := range open {
+	for _, e := range j.Open {
 		switch {
 		case e.Scheduled.IsZero():
 			return nil, a.explain(name, fmt.Errorf("job %q: %w", name, fleet.ErrNotCancellable))
@@ -116,16 +119,16 @@ func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, ti
 	if len(ticks) > 1 && !all {
 		var texts []string
 		for _, t := range ticks {
-			texts = append(texts, output.Time(t, zone(job)))
+			texts = append(texts, render.Time(t, zone(job)))
 		}
-		return nil, &usageError{fmt.Errorf("%s: %d ticks are open: name one of them, or cancel all with --all: %s", name, len(ticks), output.List(texts)), a.cmd}
+		return nil, &usageError{fmt.Errorf("%s: %d ticks are open: name one of them, or cancel all with --all: %s", name, len(ticks), render.List(texts)), a.cmd}
 	}
 	return ticks, nil
 }
 
 // cancelText describes the result of a cancel.
 func cancelText(d fleet.Cancelled, by string, zone *time.Location) string {
-	tick := fmt.Sprintf("%s, tick of %s", d.Job, output.Time(d.Tick, zone))
+	tick := fmt.Sprintf("%s, tick of %s", d.Job, render.Time(d.Tick, zone))
 	before := ""
 	if d.By != "" && d.By != by {
 		before = ", by " + d.By

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/remote"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -42,8 +44,6 @@ type asker interface {
 	Describe(ctx context.Context, name string, job *jobs.Job, ticks, outcomes int) (fleet.Description, error)
 	History(ctx context.Context, job string, n int) ([]fleet.Entry, error)
 	Why(ctx context.Context, name string, job *jobs.Job, tick time.Time) (fleet.Explanation, error)
-	Open(ctx context.Context, job string) ([]fleet.Entry, error)
-	Serving(ctx context.Context, job string) (serving []fleet.Replica, unserved bool, err error)
 	Await(ctx context.Context, job string, tick time.Time) (fleet.Entry, error)
 
 	Pause(ctx context.Context, job string, act fleet.Act) (fleet.Pause, error)
@@ -134,46 +134,69 @@ func (a *client) jobs() []*jobs.Job {
 	return list
 }
 
-// findJob returns a configured job. It returns nil for a job that only replicas or records know,
-// and an error of the command line for any other name.
+// findJob returns a configured job, or with --server what the worker says of one, as far as times
+// need it. It returns nil for a job that only replicas or records know, and an error of the command
+// line for any other name.
 func (a *client) findJob(ctx context.Context, name string) (*jobs.Job, error) {
-	if a.worker != nil {
-		return a.remoteJob(ctx, name)
-	}
 	if j, ok := a.registry.Get(name); ok {
 		return j, nil
+	}
+	if !naming.Valid(name) && a.worker != nil { // it would be another path
+		return nil, &usageError{fmt.Errorf("%q %s", name, naming.Rule), a.cmd}
+	}
+	s, err := a.ask.Status(ctx, nil, name)
+	if p, ok := errors.AsType[*remote.Problem](err); ok && p.Status == http.StatusNotFound {
+		return nil, &usageError{p, a.cmd}
+	}
+	switch {
+	case err != nil:
+		return nil, a.explain(name, err)
+	case a.worker != nil:
+		return definition(s.Jobs[0]), nil
+	case s.Jobs[0].Known || !s.Jobs[0].Unserved:
+		return nil, nil
 	}
 	known := map[string]bool{}
 	for _, entry := range a.cfg.Jobs {
 		known[entry.Spec.Name] = true
 	}
-	if replicas, err := a.fleet.Replicas(ctx); err == nil { // otherwise the configured jobs are known
-		for _, r := range replicas {
-			if r.JobCount > len(r.Jobs) { // the heartbeat has no room for their names
-				known[name] = true
-			}
-			for served := range r.Jobs {
-				known[served] = true
-			}
+	for _, r := range s.Replicas {
+		for served := range r.Jobs {
+			known[served] = true
 		}
-	}
-	if known[name] || a.recorded(ctx, name) {
-		return nil, nil
 	}
 	all := slices.Sorted(maps.Keys(known))
 	text := fmt.Sprintf("%q is not a job of this configuration, nor of a live replica, and the fleet has no record of it", name) + a.whoForgot(ctx, name)
 	if similar := similar(name, all); len(similar) > 0 {
 		text += "; did you mean " + strings.Join(similar, " or ") + "?"
 	} else {
-		text += "; there are: " + output.List(all)
+		text += "; there are: " + render.List(all)
 	}
 	return nil, &usageError{errors.New(text), a.cmd}
 }
 
-// recorded reports whether the fleet has a record of a job. A record outlasts its job.
-func (a *client) recorded(ctx context.Context, name string) bool {
-	_, err := a.fleet.Open(ctx, name)
-	return err == nil
+// statusOf returns the status of one job, with the live replicas.
+func (a *client) statusOf(ctx context.Context, name string) (fleet.JobStatus, fleet.Status, error) {
+	s, err := a.ask.Status(ctx, nil, name)
+	if err != nil {
+		return fleet.JobStatus{}, s, err
+	}
+	return s.Jobs[0], s, nil
+}
+
+// definition returns a job with the schedule and the time zone of a status; nil where this program
+// does not understand the schedule: times are in UTC then.
+func definition(j fleet.JobStatus) *jobs.Job {
+	spec := jobs.Defaults()
+	spec.Name, spec.Schedule, spec.Timezone, spec.Leader, spec.Paused = j.Name, j.Schedule, j.Timezone, j.Spec.Leader, j.Spec.Paused
+	if spec.Leader {
+		spec.Schedule = ""
+	}
+	job, err := jobs.FromSpec(spec, func(context.Context, jobs.Run) error { return nil })
+	if err != nil {
+		return nil
+	}
+	return job
 }
 
 // explain adds to an error of the fleet what to do about it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/doctor"
 	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/internal/render"
 )
 
 func (c *cli) doctor() *cobra.Command {
@@ -49,7 +50,7 @@ func (c *cli) doctor() *cobra.Command {
 			if x.Redis != "" {
 				store = "Redis at " + x.Redis
 			}
-			return fmt.Errorf("%s failed, of %s and the fleet", output.Count(x.Failed(), "check"), store)
+			return fmt.Errorf("%s failed, of %s and the fleet", render.Count(x.Failed(), "check"), store)
 		},
 	}
 	askFlags(cmd)
@@ -84,29 +85,30 @@ func (c *cli) examine(cmd *cobra.Command) (doctor.Report, error) {
 }
 
 func (c *cli) printExamination(x doctor.Report) error {
-	styles := map[doctor.Result]output.Style{doctor.OK: output.Green, doctor.Warn: output.Yellow, doctor.Fail: output.Red, doctor.Unchecked: output.Cyan}
+	styles := map[doctor.Result]render.Style{doctor.OK: render.Green, doctor.Warn: render.Yellow, doctor.Fail: render.Red, doctor.Unchecked: render.Cyan}
 	several := slices.ContainsFunc(x.Checks, func(f doctor.Finding) bool { return f.Server != "" })
 	heads := []string{"CHECK", "RESULT", "FINDING"}
 	if several {
 		heads = []string{"CHECK", "SERVER", "RESULT", "FINDING"}
 	}
-	t := output.NewTable(heads...)
+	t := render.NewTable(heads...)
 	for _, f := range x.Checks {
-		cells := output.Row(f.Check, string(f.Result), f.Finding)
+		cells := render.Row(f.Check, string(f.Result), f.Finding)
 		cells[1].Style = styles[f.Result]
 		if several {
-			cells = slices.Insert(cells, 1, output.Cell{Text: f.Server})
+			cells = slices.Insert(cells, 1, render.Cell{Text: f.Server})
 		}
 		t.Add(cells...)
 	}
-	colours := output.Colours(c.stdout, c.env)
-	text := strings.SplitAfter(t.Text(colours), "\n")
+	v := output.NewView(c.stdout, c.env)
+	v.Human = false // a finding is shown in full
+	text := strings.SplitAfter(t.Text(v), "\n")
 	var b strings.Builder
 	b.WriteString(text[0])
 	for i, f := range x.Checks {
 		b.WriteString(text[i+1])
 		if f.Change != "" {
-			fmt.Fprintf(&b, "  %s %s\n", output.Paint("change:", output.Bold, colours), output.Line(f.Change))
+			fmt.Fprintf(&b, "  %s %s\n", render.Paint("change:", render.Bold, v.Colours), render.Line(f.Change))
 		}
 	}
 	_, err := io.WriteString(c.stdout, b.String())

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/internal/render"
 )
 
 // fleetFlags adds the flags that name the fleet.
@@ -23,7 +23,7 @@ func jobArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return &usageError{fmt.Errorf("%s takes the name of one job, and got %s", cmd.Name(), output.Count(len(args), "argument")), cmd}
+	return &usageError{fmt.Errorf("%s takes the name of one job, and got %s", cmd.Name(), render.Count(len(args), "argument")), cmd}
 }
 
 // flagFaults returns an error of the command line with the faults of its flags.
@@ -47,5 +47,5 @@ func jobAndTick(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 || len(args) == 2 {
 		return nil
 	}
-	return &usageError{fmt.Errorf("%s takes the name of a job and an optional tick, and got %s", cmd.Name(), output.Count(len(args), "argument")), cmd}
+	return &usageError{fmt.Errorf("%s takes the name of a job and an optional tick, and got %s", cmd.Name(), render.Count(len(args), "argument")), cmd}
 }

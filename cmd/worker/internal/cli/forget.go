@@ -13,16 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/internal/wire"
 )
-
-// forgotten is the JSON output of forget. Times are RFC 3339 in UTC.
-type forgotten struct {
-	Job       string    `json:"job"`
-	Watermark time.Time `json:"watermark"`
-	Outcomes  int       `json:"outcomes"` // in its history
-	By        string    `json:"by"`
-}
 
 func (c *cli) forget() *cobra.Command {
 	var yes bool
@@ -44,23 +37,23 @@ func (c *cli) forget() *cobra.Command {
 			return errors.New("--yes: needed where there is no terminal to ask in, because a removed record cannot be restored")
 		}
 		return nil
-	}, func(call jobCall) error { return c.forgetJob(call, yes) })
+	}, func(call invocation) error { return c.forgetJob(call, yes) })
 }
 
-func (c *cli) forgetJob(call jobCall, yes bool) error {
+func (c *cli) forgetJob(call invocation, yes bool) error {
 	found, err := call.ask.Forgettable(call.ctx, call.name)
 	if err != nil {
 		return call.explain(call.name, err)
 	}
 	if !yes {
-		question := fmt.Sprintf("Remove the record of %s with %s, for good?", call.name, output.Count(found.Outcomes, "outcome"))
+		question := fmt.Sprintf("Remove the record of %s with %s, for good?", call.name, render.Count(found.Outcomes, "outcome"))
 		if ok, err := confirm(call.ctx, call.cmd.InOrStdin(), c.stderr, question); err != nil || !ok {
 			return errors.Join(errors.New("nothing was removed"), err)
 		}
 	}
 	done, err := call.ask.Forget(call.ctx, call.name, call.act)
-	text := fmt.Sprintf("%s is forgotten: its record and %s are removed", call.name, output.Count(done.Outcomes, "outcome"))
-	if err := call.print(forgotten{call.name, done.Watermark, done.Outcomes, done.By}, text, err); err != nil || call.out == asJSON {
+	text := fmt.Sprintf("%s is forgotten: its record and %s are removed", call.name, render.Count(done.Outcomes, "outcome"))
+	if err := call.print(done, text, err); err != nil || call.out == asJSON {
 		return err
 	}
 	if call.job != nil && call.worker == nil {
@@ -95,7 +88,7 @@ func (a *client) whoForgot(ctx context.Context, name string) string {
 	}
 	for _, f := range facts {
 		if f.Kind == wire.FactForgotten && f.Job == name {
-			return fmt.Sprintf("; %s has removed its record at %s%s", f.By, output.Time(f.At, time.UTC), quoted(f.Reason))
+			return fmt.Sprintf("; %s has removed its record at %s%s", f.By, render.Time(f.At, time.UTC), render.Reason(f.Reason))
 		}
 	}
 	return ""

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
 )
@@ -56,7 +58,9 @@ func (c *cli) next() *cobra.Command {
 			if out == asJSON {
 				return writeJSON(c.stdout, previews)
 			}
-			return c.print(output.NewView(c.stdout, c.env, now), previews)
+			v := output.NewView(c.stdout, c.env)
+			v.Now = now
+			return c.print(v, previews)
 		},
 	}
 	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many `ticks` of each job")
@@ -124,7 +128,7 @@ func lookAhead(job *jobs.Job, now time.Time, count int) preview {
 	o.Schedule, o.Words, o.triggered = sched.String(), sched.Words(nil), sched.Empty()
 	for at := sched.Next(now); !at.IsZero() && len(o.Ticks) < count; at = sched.Next(at) {
 		o.Ticks = append(o.Ticks, comingTick{
-			Tick: at.Format(output.TickLayout), Local: at.In(sched.Location()).Format(time.RFC3339), at: at.In(sched.Location()),
+			Tick: at.Format("2006-01-02T15:04:05.000Z07:00"), Local: at.In(sched.Location()).Format(time.RFC3339), at: at.In(sched.Location()),
 		})
 	}
 	if len(o.Ticks) == 0 {
@@ -177,8 +181,8 @@ func note(change schedule.ClockChange) string {
 
 // print writes a table to stdout, and warnings to stderr, so that programs that read the table do
 // not see them.
-func (c *cli) print(v output.View, previews []preview) error {
-	if err := nextTable(v, previews).Print(c.stdout, v); err != nil {
+func (c *cli) print(v render.View, previews []preview) error {
+	if _, err := io.WriteString(c.stdout, nextTable(v, previews).Text(v)); err != nil {
 		return err
 	}
 	for _, o := range previews {
@@ -189,28 +193,28 @@ func (c *cli) print(v output.View, previews []preview) error {
 	return nil
 }
 
-func nextTable(v output.View, previews []preview) *output.Table {
-	t := output.NewTable("JOB", "TICK", "ZONE", "NOTE")
+func nextTable(v render.View, previews []preview) *render.Table {
+	t := render.NewTable("JOB", "TICK", "ZONE", "NOTE")
 	if v.Human {
-		t = output.NewTable("JOB", "IN", "TICK", "ZONE", "SCHEDULE", "NOTE")
+		t = render.NewTable("JOB", "IN", "TICK", "ZONE", "SCHEDULE", "NOTE")
 	}
 	for _, o := range previews {
 		words := o.Words // on the job's first row
-		row := func(tick time.Time, zone *time.Location, note string) {
-			cells := append(output.Row(o.Job, v.Tick(tick, zone), o.Timezone), output.Cell{Text: note, Style: output.Yellow})
+		row := func(tick time.Time, note string) {
+			cells := append(render.Row(o.Job, v.In(tick.Location()).Tick(tick), o.Timezone), render.Cell{Text: note, Style: render.Yellow})
 			if v.Human {
-				relative := output.Cell{}
+				relative := render.Cell{}
 				if !tick.IsZero() {
 					relative.Text = strings.TrimPrefix(v.Relative(tick), "in ")
 				}
 				cells = slices.Insert(cells, 1, relative)
-				cells = slices.Insert(cells, 4, output.Cell{Text: words})
+				cells = slices.Insert(cells, 4, render.Cell{Text: words})
 				words = ""
 			}
 			t.Add(cells...)
 		}
 		if len(o.Ticks) == 0 {
-			row(time.Time{}, time.UTC, o.whyNoTicks())
+			row(time.Time{}, o.whyNoTicks())
 		}
 		for _, tick := range o.Ticks {
 			notes := []string{}
@@ -220,7 +224,7 @@ func nextTable(v output.View, previews []preview) *output.Table {
 			if tick.note != "" {
 				notes = append(notes, tick.note)
 			}
-			row(tick.at, tick.at.Location(), strings.Join(notes, "; "))
+			row(tick.at, strings.Join(notes, "; "))
 		}
 	}
 	return t

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/cmd/worker/internal/notifications"
-	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/notify"
 )
 
@@ -80,12 +80,12 @@ func (c *cli) sendTests(ctx context.Context, receivers []notify.Receiver, n noti
 			failed++
 			text = "failed: " + err.Error()
 		}
-		if _, err := fmt.Fprintf(c.stdout, "%s (%s) %s\n", r.Name, r.Kind, output.Line(text)); err != nil {
+		if _, err := fmt.Fprintf(c.stdout, "%s (%s) %s\n", r.Name, r.Kind, render.Line(text)); err != nil {
 			return err
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %s have not taken it", failed, output.Count(len(receivers), "receiver"))
+		return fmt.Errorf("%d of %s have not taken it", failed, render.Count(len(receivers), "receiver"))
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -28,7 +28,7 @@ func (c *cli) pause() *cobra.Command {
 		Example: `  worker pause nightly-report --reason "the database moves" --config solotick.yaml
   worker pause nightly-report --by ops1 --output json`,
 		Args: jobArgument,
-	}, nil, func(call jobCall) error {
+	}, nil, func(call invocation) error {
 		p, err := call.ask.Pause(call.ctx, call.name, call.act)
 		text := fmt.Sprintf("%s is paused: %s", call.name, pauseText(p, call.job))
 		if p.Before {
@@ -37,7 +37,7 @@ func (c *cli) pause() *cobra.Command {
 		if call.job != nil && call.job.Spec().Leader {
 			text += "; its run ends, and it starts again when it is resumed"
 		}
-		return call.print(pauseResult{Job: call.name, Paused: true, Changed: !p.Before, Pause: &p}, output.Line(text), err)
+		return call.print(pauseResult{Job: call.name, Paused: true, Changed: !p.Before, Pause: &p}, render.Line(text), err)
 	})
 }
 
@@ -49,7 +49,7 @@ func (c *cli) resume() *cobra.Command {
 			"stays paused: change that key, and the replicas reload it.",
 		Example: `  worker resume nightly-report --config solotick.yaml`,
 		Args:    jobArgument,
-	}, nil, func(call jobCall) error {
+	}, nil, func(call invocation) error {
 		p, err := call.ask.Resume(call.ctx, call.name, call.act)
 		if call.job != nil && call.job.Spec().Paused {
 			fmt.Fprintf(c.stderr, "warning: this configuration still pauses %s\n", call.name)
@@ -58,12 +58,12 @@ func (c *cli) resume() *cobra.Command {
 		if p != nil {
 			text = fmt.Sprintf("%s is resumed; it was paused %s", call.name, pauseText(*p, call.job))
 		}
-		return call.print(pauseResult{Job: call.name, Changed: p != nil, Pause: p}, output.Line(text), err)
+		return call.print(pauseResult{Job: call.name, Changed: p != nil, Pause: p}, render.Line(text), err)
 	})
 }
 
 func pauseText(p fleet.Pause, job *jobs.Job) string {
-	text := fmt.Sprintf("by %s since %s", p.By, p.Since.In(zone(job)).Format(output.TimeLayout))
+	text := fmt.Sprintf("by %s since %s", p.By, p.Since.In(zone(job)).Format(render.TimeLayout))
 	if p.Reason != "" {
 		text += ", " + p.Reason
 	}

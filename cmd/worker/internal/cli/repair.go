@@ -6,18 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/render"
 )
-
-// repaired is the JSON output of repair. Times are RFC 3339 in UTC.
-type repaired struct {
-	Job        string    `json:"job"`
-	Changed    bool      `json:"changed"` // false if nothing was in the future
-	Before     time.Time `json:"before"`
-	Watermark  time.Time `json:"watermark"`
-	Exceptions int       `json:"exceptions"` // ticks after the watermark that do not run again
-}
 
 func (c *cli) repair() *cobra.Command {
 	return c.actCommand(&cobra.Command{
@@ -31,9 +22,9 @@ func (c *cli) repair() *cobra.Command {
 		Example: `  worker repair nightly-report --config solotick.yaml
   worker repair nightly-report --by ops1 --output json`,
 		Args: jobArgument,
-	}, nil, func(call jobCall) error {
+	}, nil, func(call invocation) error {
 		r, err := call.ask.Repair(call.ctx, call.name, call.act)
-		return call.print(repaired{call.name, r.Changed, r.Before, r.Watermark, r.Exceptions}, repairText(call.name, r, zone(call.job)), err)
+		return call.print(r, repairText(call.name, r, zone(call.job)), err)
 	})
 }
 
@@ -42,12 +33,12 @@ func repairText(job string, r fleet.Repaired, zone *time.Location) string {
 	if !r.Changed {
 		return fmt.Sprintf("nothing of %s lies in the future, so nothing was changed", job)
 	}
-	text := fmt.Sprintf("%s is repaired: its watermark was %s, and is now %s", job, output.Time(r.Before, zone), output.Time(r.Watermark, zone))
+	text := fmt.Sprintf("%s is repaired: its watermark was %s, and is now %s", job, render.Time(r.Before, zone), render.Time(r.Watermark, zone))
 	if !r.Before.After(r.Watermark) {
 		text = job + " is repaired: its watermark was right, and other times that were in the future are now"
 	}
 	if r.Exceptions > 0 {
-		text += fmt.Sprintf("; later ticks that already ran or run do not run again: %s", output.Count(r.Exceptions, "tick"))
+		text += fmt.Sprintf("; later ticks that already ran or run do not run again: %s", render.Count(r.Exceptions, "tick"))
 	}
 	return text
 }

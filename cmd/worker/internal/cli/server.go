@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 
@@ -12,7 +9,6 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/remote"
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -27,7 +23,7 @@ func askFlags(cmd *cobra.Command) {
 // worker answers.
 func (c *cli) connectServer(cmd *cobra.Command, server string) (*client, error) {
 	var faults []error
-	for _, name := range []string{"redis", "namespace", "config", "by"} {
+	for _, name := range []string{"store", "redis", "namespace", "config", "by"} {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
 			rule := "does not go with --server"
 			if name == "by" {
@@ -67,31 +63,4 @@ func (c *cli) serverToken(cmd *cobra.Command) (string, error) {
 		return "", fmt.Errorf("--token-file: %s must hold one token", file)
 	}
 	return token, nil
-}
-
-// remoteJob returns what the worker says of a job, as far as times need it: its schedule and time
-// zone. It returns nil where these are not known, and an error of the command line for a name that
-// is not.
-func (a *client) remoteJob(ctx context.Context, name string) (*jobs.Job, error) {
-	if !naming.Valid(name) {
-		return nil, &usageError{fmt.Errorf("%q %s", name, naming.Rule), a.cmd}
-	}
-	s, err := a.worker.Status(ctx, nil, name)
-	if p, ok := errors.AsType[*remote.Problem](err); ok && p.Status == http.StatusNotFound {
-		return nil, &usageError{p, a.cmd}
-	}
-	if err != nil {
-		return nil, err
-	}
-	spec := jobs.Defaults()
-	j := s.Jobs[0]
-	spec.Name, spec.Schedule, spec.Timezone, spec.Leader, spec.Paused = name, j.Schedule, j.Timezone, j.Spec.Leader, j.Spec.Paused
-	if spec.Leader {
-		spec.Schedule = ""
-	}
-	job, err := jobs.FromSpec(spec, func(context.Context, jobs.Run) error { return nil })
-	if err != nil {
-		return nil, nil //nolint:nilerr // this program does not understand the schedule: times are in UTC
-	}
-	return job, nil
 }

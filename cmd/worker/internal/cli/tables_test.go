@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,16 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
 func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	require.NoError(t, err)
 	now := time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC)
 	spec := jobs.Defaults()
 	spec.Name, spec.Schedule, spec.Groups = "nightly-report", "0 2 * * *", []string{"eu"}
@@ -49,11 +47,9 @@ func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
 		Outcomes:    []fleet.Entry{*run}, Counts: map[protocol.Outcome]int{"failed": 1, "skipped": 12}, Since: now.Add(-48 * time.Hour),
 		Runs: 1, Median: time.Minute, Longest: time.Minute,
 	}
-	var b bytes.Buffer
-	c := &cli{stdout: &b}
-	require.NoError(t, c.printDescription(output.View{Human: true, Width: 120, Now: now}, d, berlin))
-	filetest.Golden(t, "describe-people.txt", b.String())
-	requireWidth(t, 120, b.String())
+	text := descriptionText(render.View{Human: true, Width: 120, Now: now}, d)
+	filetest.Golden(t, "describe-people.txt", text)
+	requireWidth(t, 120, text)
 }
 
 // entriesToPrint are of each kind.
@@ -80,11 +76,13 @@ func entriesToPrint() []fleet.Entry {
 func TestTablesUseTheJobsZone(t *testing.T) {
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
 	require.NoError(t, err)
-	v := output.View{Now: time.Date(2026, 11, 20, 1, 31, 0, 0, time.UTC)}
-	filetest.Golden(t, "history.txt", historyTable(v, entriesToPrint(), tokyo).Text(false))
-	filetest.Golden(t, "history-colours.txt", historyTable(v, entriesToPrint(), tokyo).Text(true))
+	v := render.View{Now: time.Date(2026, 11, 20, 1, 31, 0, 0, time.UTC), Zone: tokyo}
+	filetest.Golden(t, "history.txt", render.History(v, entriesToPrint()).Text(v))
+	coloured := v
+	coloured.Colours = true
+	filetest.Golden(t, "history-colours.txt", render.History(v, entriesToPrint()).Text(coloured))
 	v.Human, v.Width = true, 120
-	people := shown(t, v, historyTable(v, entriesToPrint(), tokyo))
+	people := render.History(v, entriesToPrint()).Text(v)
 	filetest.Golden(t, "history-people.txt", people)
 	requireWidth(t, 120, people)
 }
@@ -92,11 +90,11 @@ func TestTablesUseTheJobsZone(t *testing.T) {
 func TestLinesOfAnErrorAreShownAsLines(t *testing.T) {
 	entries := entriesToPrint()[3:4]
 	entries[0].Error = "command failed: exit code 1; last output:\n[...]\n\tone\x1b[31m\nFATAL: the reason\n"
-	v := output.View{Now: time.Date(2026, 11, 20, 1, 31, 0, 0, time.UTC)}
-	require.True(t, strings.HasSuffix(historyTable(v, entries, time.UTC).Text(false),
+	v := render.View{Now: time.Date(2026, 11, 20, 1, 31, 0, 0, time.UTC), Zone: time.UTC}
+	require.True(t, strings.HasSuffix(render.History(v, entries).Text(v),
 		"failed   command failed: exit code 1; last output:\n    [...]\n     one?[31m\n    FATAL: the reason\n"))
 	v.Human, v.Width = true, 120
-	people := shown(t, v, historyTable(v, entries, time.UTC))
+	people := render.History(v, entries).Text(v)
 	require.True(t, strings.HasSuffix(people,
 		"    command failed: exit code 1; last output:\n    [...]\n     one?[31m\n    FATAL: the reason\n"), people)
 }
@@ -137,13 +135,15 @@ func TestStatusShowsProblems(t *testing.T) {
 			{Name: "foreign", Paused: &fleet.Pause{By: "ops1", Since: at}},
 		},
 	}
-	v := output.View{Now: at}
-	filetest.Golden(t, "status.txt", jobsTable(v, s, nil).Text(false)+"\n"+replicasTable(v, s).Text(false))
-	coloured := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(jobsTable(v, s, nil).Text(true), "")
-	require.Equal(t, jobsTable(v, s, nil).Text(false), coloured, "colours do not move columns")
+	tables := func(v render.View) string {
+		return render.Jobs(v, s.Jobs).Text(v) + "\n" + render.Replicas(v, slices.Concat(s.Replicas, s.Silent)).Text(v)
+	}
+	v := render.View{Now: at}
+	filetest.Golden(t, "status.txt", tables(v))
+	coloured := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(tables(render.View{Now: at, Colours: true}), "")
+	require.Equal(t, tables(v), coloured, "colours do not move columns")
 
-	v = output.View{Human: true, Width: 120, Now: at}
-	text := shown(t, v, jobsTable(v, s, nil)) + "\n" + shown(t, v, replicasTable(v, s))
+	text := tables(render.View{Human: true, Width: 120, Now: at})
 	filetest.Golden(t, "status-people.txt", text)
 	requireWidth(t, 120, text)
 }
@@ -153,12 +153,4 @@ func requireWidth(t *testing.T, width int, text string) {
 	for line := range strings.Lines(text) {
 		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, line)
 	}
-}
-
-// shown returns a table as a terminal of a view's width shows it.
-func shown(t *testing.T, v output.View, table *output.Table) string {
-	t.Helper()
-	var b strings.Builder
-	require.NoError(t, table.Print(&b, v))
-	return b.String()
 }

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
@@ -58,7 +58,7 @@ func (c *cli) trigger() *cobra.Command {
 			faults = append(faults, err)
 		}
 		return errors.Join(append(faults, w.check(cmd))...)
-	}, func(call jobCall) error {
+	}, func(call invocation) error {
 		o.By, o.Reason, o.Via = call.act.By, call.act.Reason, call.act.Via
 		if o.Key == "" {
 			o.Window = 0
@@ -91,7 +91,7 @@ func payloadOf(argument string) (jobs.Payload, error) {
 
 const maxWindow = 30 * 24 * time.Hour
 
-func (c *cli) triggerJob(call jobCall, o fleet.TriggerOptions, w waiting) error {
+func (c *cli) triggerJob(call invocation, o fleet.TriggerOptions, w waiting) error {
 	name := call.name
 	t, err := call.ask.Trigger(call.ctx, name, o)
 	if err != nil {
@@ -133,37 +133,29 @@ func (c *cli) warn(ctx context.Context, a *client, name string, t fleet.Triggere
 		fmt.Fprintln(c.stderr, "a triggered tick already waits to run: it serves this trigger, too")
 	default:
 	}
-	serving, unserved, err := a.ask.Serving(ctx, name)
+	j, all, err := a.statusOf(ctx, name)
 	if err != nil {
 		return
 	}
-	if unserved {
+	if j.Unserved {
 		fmt.Fprintln(c.stderr, "warning: no live replica serves this job: it runs when one starts")
 		return
 	}
-	if now, err := a.ask.Now(ctx); err == nil && allSilent(serving, now) {
+	for _, r := range all.Replicas {
+		if slices.Contains(j.Replicas, r.ID) && !r.Silent(all.Now) {
+			return
+		}
+	}
+	if len(j.Replicas) > 0 {
 		fmt.Fprintf(c.stderr, "warning: no replica that serves this job has sent its heartbeat in time (%s): it runs when one of them is back, or another starts\n",
-			output.List(replicaIDs(serving)))
+			render.List(j.Replicas))
 	}
-}
-
-// allSilent reports whether each replica that serves a job has missed a heartbeat.
-func allSilent(serving []fleet.Replica, now time.Time) bool {
-	return len(serving) > 0 && !slices.ContainsFunc(serving, func(r fleet.Replica) bool { return !r.Silent(now) })
-}
-
-func replicaIDs(replicas []fleet.Replica) []string {
-	ids := make([]string, len(replicas))
-	for i, r := range replicas {
-		ids[i] = r.ID
-	}
-	return ids
 }
 
 // refusal returns why a trigger was not accepted, and when the next one is possible.
 func refusal(job string, t fleet.Triggered, zone *time.Location) error {
 	next := t.Next.Add(time.Millisecond - 1).Truncate(time.Millisecond)
-	return fmt.Errorf("%s: refused: %s; the next trigger is possible at %s, in %s", job, t.Refusal(), output.Time(next, zone), t.Wait.Round(time.Millisecond))
+	return fmt.Errorf("%s: refused: %s; the next trigger is possible at %s, in %s", job, t.Refusal(), render.Time(next, zone), t.Wait.Round(time.Millisecond))
 }
 
 // printOutcome prints the outcome of a triggered tick. An outcome other than success is an error.
@@ -171,19 +163,12 @@ func (c *cli) printOutcome(e *fleet.Entry, out format) error {
 	if e == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%s on %s", wire.Words(string(e.Outcome)), e.Replica)
-	if !e.Started.IsZero() {
-		text += fmt.Sprintf(" after %s, attempt %d", e.Took().Round(time.Millisecond), e.Attempts)
+	text := render.Line(render.Outcome(*e))
+	if e.Outcome != wire.Succeeded {
+		return errors.New(text)
 	}
-	if e.Outcome == "succeeded" {
-		if out == asText {
-			fmt.Fprintln(c.stdout, output.Line(text))
-		}
-		return nil
+	if out == asText {
+		fmt.Fprintln(c.stdout, text)
 	}
-	text = e.ID + ": " + text
-	if detail := why(fleet.Entry{Reason: e.Reason, Error: e.Error}, time.Time.String); detail != "" {
-		text += ": " + detail
-	}
-	return errors.New(output.Line(text))
+	return nil
 }

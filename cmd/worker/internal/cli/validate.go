@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/cmd/worker/internal/notifications"
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/cmd/worker/internal/tracing"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -37,7 +37,7 @@ func (c *cli) validate() *cobra.Command {
 			}
 			now := time.Now()
 			c.warnOfClockChanges(cfg, registry, now, now.AddDate(1, 0, 0))
-			_, err = fmt.Fprintf(c.stdout, "%s: %s%s, no errors\n", c.file, output.Count(len(cfg.Jobs), "job"), leaderTasks(cfg))
+			_, err = fmt.Fprintf(c.stdout, "%s: %s%s, no errors\n", c.file, render.Count(len(cfg.Jobs), "job"), leaderTasks(cfg))
 			return err
 		},
 	}

@@ -67,8 +67,8 @@ func (c *cli) await(ctx context.Context, a *client, name string, tick time.Time,
 		case w.timeout > 0:
 			continue
 		}
-		_, none, failed := a.ask.Serving(ctx, name)
-		if failed == nil && !none {
+		j, _, failed := a.statusOf(ctx, name)
+		if failed == nil && !j.Unserved {
 			unserved = time.Time{}
 		} else if unserved.IsZero() {
 			unserved = time.Now()

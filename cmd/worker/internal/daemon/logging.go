@@ -36,7 +36,7 @@ func inText(_ []string, a slog.Attr) slog.Attr {
 	case slog.KindDuration:
 		a.Value = slog.StringValue(a.Value.Duration().String())
 	case slog.KindTime:
-		a.Value = slog.StringValue(a.Value.Time().UTC().Format(output.TickLayout))
+		a.Value = slog.StringValue(a.Value.Time().UTC().Format("2006-01-02T15:04:05.000Z07:00"))
 	default:
 	}
 	return a

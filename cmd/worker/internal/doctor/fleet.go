@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -88,11 +88,11 @@ func listed(head string, list []string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return head + output.List(list)
+	return head + render.List(list)
 }
 
 func liveReplicas(s fleet.Status) Finding {
-	f := Finding{Check: "fleet", Result: OK, Finding: fmt.Sprintf("%s in namespace %s: %s", output.Count(len(s.Replicas), "live replica"), s.Namespace, output.List(replicaNames(s.Replicas)))}
+	f := Finding{Check: "fleet", Result: OK, Finding: fmt.Sprintf("%s in namespace %s: %s", render.Count(len(s.Replicas), "live replica"), s.Namespace, render.List(replicaNames(s.Replicas)))}
 	if len(s.Replicas) > 0 {
 		return f
 	}
@@ -101,7 +101,7 @@ func liveReplicas(s fleet.Status) Finding {
 		f.Result, f.Finding = Fail, fmt.Sprintf("no replica is alive in namespace %s: nothing runs", s.Namespace)
 		f.Change = "start a replica: worker run"
 		if len(s.Silent) > 0 {
-			f.Finding += fmt.Sprintf("; the last heartbeat was from %s at %s", s.Silent[0].ID, output.Time(s.Silent[0].LastHeartbeat.Truncate(time.Second), time.UTC))
+			f.Finding += fmt.Sprintf("; the last heartbeat was from %s at %s", s.Silent[0].ID, render.Time(s.Silent[0].LastHeartbeat.Truncate(time.Second), time.UTC))
 		}
 	}
 	return f
@@ -153,10 +153,10 @@ func storeClock(s fleet.Status) Finding {
 	}
 	var parts []string
 	for _, by := range slices.Sorted(maps.Keys(stepped)) {
-		parts = append(parts, fmt.Sprintf("Redis's clock stepped by %s, as %s observed", by, output.List(stepped[by])))
+		parts = append(parts, fmt.Sprintf("Redis's clock stepped by %s, as %s observed", by, render.List(stepped[by])))
 	}
 	if len(doubted) > 0 {
-		parts = append(parts, fmt.Sprintf("Redis's clock disagrees with that of the machine of %s, which has just started", output.List(doubted)))
+		parts = append(parts, fmt.Sprintf("Redis's clock disagrees with that of the machine of %s, which has just started", render.List(doubted)))
 	}
 	if len(parts) > 0 {
 		f.Result = Fail
@@ -179,7 +179,7 @@ func replicaClocks(s fleet.Status) Finding {
 		known++
 		same = same && (r.ClockOffset-s.Replicas[0].ClockOffset).Abs() < clockWarns
 		if r.ClockOffset.Abs() >= clockWarns {
-			off = append(off, fmt.Sprintf("the clock of %s is %s", r.ID, output.ClockOffset(r.ClockOffset.Round(time.Millisecond))))
+			off = append(off, fmt.Sprintf("the clock of %s is %s", r.ID, render.ClockOffset(r.ClockOffset.Round(time.Millisecond))))
 			worst = max(worst, r.ClockOffset.Abs())
 		}
 	}
@@ -187,14 +187,14 @@ func replicaClocks(s fleet.Status) Finding {
 	if len(off) == 0 {
 		return f
 	}
-	f.Result, f.Finding = Warn, output.List(off)
+	f.Result, f.Finding = Warn, render.List(off)
 	f.Change = "synchronize the clocks of these machines with NTP: times in logs, and in jobs that read these clocks, are as wrong"
 	if worst >= clockFails {
 		f.Result = Fail
 	}
 	if same && known > 1 && len(off) == known {
 		f.Finding = fmt.Sprintf("the clocks of all %d replicas are %s and agree with each other: the store's clock is wrong, so all ticks run at wrong times",
-			known, output.ClockOffset(s.Replicas[0].ClockOffset.Round(time.Millisecond)))
+			known, render.ClockOffset(s.Replicas[0].ClockOffset.Round(time.Millisecond)))
 		f.Change = "set the clock of the store's machine, and synchronize it with NTP"
 	}
 	return f
@@ -225,7 +225,7 @@ func definedDifferently(s fleet.Status, _ []*jobs.Job) string {
 			differ = append(differ, fmt.Sprintf("%s (%s)", j.Name, perValue(j.Revisions)))
 		}
 	}
-	return listed(fmt.Sprintf("replicas define %s differently: ", output.Count(len(differ), "job")), differ)
+	return listed(fmt.Sprintf("replicas define %s differently: ", render.Count(len(differ), "job")), differ)
 }
 
 func unserved(s fleet.Status, _ []*jobs.Job) string {
@@ -261,7 +261,7 @@ func fullReplicas(s fleet.Status, _ []*jobs.Job) string {
 	room := false
 	for _, r := range s.Replicas {
 		if r.Waiting > 0 {
-			full = append(full, fmt.Sprintf("%s runs %d of %d, and %s", r.ID, r.Used, r.MaxRuns, output.Count(r.Waiting, "job")))
+			full = append(full, fmt.Sprintf("%s runs %d of %d, and %s", r.ID, r.Used, r.MaxRuns, render.Count(r.Waiting, "job")))
 		}
 		room = room || !r.Stopping && r.HasRoom(1)
 	}
@@ -275,7 +275,7 @@ func overdueJobs(s fleet.Status, _ []*jobs.Job) string {
 	var late []string
 	for _, j := range s.Jobs {
 		if !j.Overdue.IsZero() && j.Paused == nil {
-			late = append(late, fmt.Sprintf("%s since %s", j.Name, output.Time(j.Overdue, time.UTC)))
+			late = append(late, fmt.Sprintf("%s since %s", j.Name, render.Time(j.Overdue, time.UTC)))
 		}
 	}
 	return listed("", late)
@@ -286,7 +286,7 @@ func futureWatermarks(s fleet.Status, _ []*jobs.Job) string {
 	var ahead []string
 	for _, j := range s.Jobs {
 		if j.Ahead > 0 {
-			ahead = append(ahead, fmt.Sprintf("%s by %s", j.Name, output.Duration(j.Ahead)))
+			ahead = append(ahead, fmt.Sprintf("%s by %s", j.Name, render.Duration(j.Ahead)))
 		}
 	}
 	return listed("in the future, so no tick runs until then: ", ahead)
@@ -316,7 +316,7 @@ func otherConfigurations(s fleet.Status, configured []*jobs.Job) string {
 func perValue(by map[string][]string) string {
 	var parts []string
 	for _, value := range slices.Sorted(maps.Keys(by)) {
-		parts = append(parts, fmt.Sprintf("%s on %s", value, output.List(by[value])))
+		parts = append(parts, fmt.Sprintf("%s on %s", value, render.List(by[value])))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
@@ -18,7 +18,7 @@ func kept(ctx context.Context, s *stores.Store, configured []*jobs.Job) Finding 
 	for _, job := range configured {
 		total += int64(wire.HistoryLimit(job.Spec()))
 	}
-	f := Finding{Check: "kept", Result: OK, Finding: fmt.Sprintf("the outcomes of %s take at most %s", output.Count(len(configured), "job"), size(total))}
+	f := Finding{Check: "kept", Result: OK, Finding: fmt.Sprintf("the outcomes of %s take at most %s", render.Count(len(configured), "job"), size(total))}
 	people, err := fleet.New(s.Store)
 	if err == nil {
 		var log fleet.AuditLog

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/notify"
 )
 
@@ -40,14 +40,14 @@ func notified(ctx context.Context, s *stores.Store, cfg *config.Config) []Findin
 
 func notifiedFinding(f Finding, r notify.Report, now time.Time, receivers int) Finding {
 	if r.At.IsZero() || now.Sub(r.At) > notifierSilent {
-		f.Result, f.Finding = Fail, fmt.Sprintf("no replica sends notifications to the configured %s", output.Count(receivers, "receiver"))
+		f.Result, f.Finding = Fail, fmt.Sprintf("no replica sends notifications to the configured %s", render.Count(receivers, "receiver"))
 		if !r.At.IsZero() {
-			f.Finding += fmt.Sprintf("; the last was %s, at %s", cmp.Or(r.By, "one"), output.Time(r.At.Truncate(time.Second), time.UTC))
+			f.Finding += fmt.Sprintf("; the last was %s, at %s", cmp.Or(r.By, "one"), render.Time(r.At.Truncate(time.Second), time.UTC))
 		}
 		f.Change = "start replicas with this configuration, or look into their logs"
 		return f
 	}
-	f.Finding = fmt.Sprintf("%s sends them to %s, and none waits", cmp.Or(r.By, "a replica"), output.Count(receivers, "receiver"))
+	f.Finding = fmt.Sprintf("%s sends them to %s, and none waits", cmp.Or(r.By, "a replica"), render.Count(receivers, "receiver"))
 	var late []string
 	for _, w := range r.Waiting {
 		waited := now.Sub(w.Since)
@@ -57,14 +57,14 @@ func notifiedFinding(f Finding, r notify.Report, now time.Time, receivers int) F
 		case f.Result == OK:
 			f.Result = Warn
 		}
-		text := fmt.Sprintf("%s has not taken those of %s, for %s", w.Receiver, output.Count(w.Jobs, "job"), waited.Round(time.Second))
+		text := fmt.Sprintf("%s has not taken those of %s, for %s", w.Receiver, render.Count(w.Jobs, "job"), waited.Round(time.Second))
 		if w.Error != "" {
 			text += ": " + w.Error
 		}
 		late = append(late, text)
 	}
 	if len(late) > 0 {
-		f.Finding = output.List(late)
+		f.Finding = render.List(late)
 		f.Change = "try it with worker notify test, and correct its URL or secret; what waits is sent then"
 	}
 	return f

@@ -11,10 +11,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/redisadvice"
+	"github.com/solotick/solotick/internal/render"
 )
 
 // server is one server and the known facts about it.
@@ -212,7 +212,7 @@ func (srv *server) role(ctx context.Context) Finding {
 	case count == 0:
 		f.Finding = "primary, without Redis replicas"
 	default:
-		f.Finding = fmt.Sprintf("primary, with %s", output.Count(count, "Redis replica"))
+		f.Finding = fmt.Sprintf("primary, with %s", render.Count(count, "Redis replica"))
 		if srv.minReplicas(ctx) == 0 && srv.waits == 0 && srv.grace == 0 && !quorum {
 			f.Result = Warn
 			f.Finding += "; a failover loses writes that they have not received, and nothing bounds their lag: two replicas of the fleet may run one tick for up to a TTL"
@@ -238,7 +238,7 @@ func (srv *server) failover() Finding {
 		return srv.unchecked("failover")
 	case srv.waits > count:
 		f.Result = Fail
-		f.Finding = fmt.Sprintf("redis.wait_replicas is %d, and the primary has %s: no tick can be claimed", srv.waits, output.Count(count, "Redis replica"))
+		f.Finding = fmt.Sprintf("redis.wait_replicas is %d, and the primary has %s: no tick can be claimed", srv.waits, render.Count(count, "Redis replica"))
 		f.Change = "start more Redis replicas, or lower redis.wait_replicas"
 	case srv.waits > 0 && srv.waits < count:
 		f.Result = Warn

@@ -1,3 +1,4 @@
+// Package output finds out how a command prints: for people in a terminal, or for programs.
 package output
 
 import (
@@ -5,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/term"
+
+	"github.com/solotick/solotick/internal/render"
 )
 
 // IsTerminal reports whether a stream is a terminal.
@@ -13,9 +16,18 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colours reports whether w is a terminal that shows colours. NO_COLOR in the environment prevents
-// it.
-func Colours(w io.Writer, env func(string) (string, bool)) bool {
-	value, _ := env("NO_COLOR")
-	return value == "" && IsTerminal(w)
+// The width of a terminal that does not report one, and the least that tables use.
+const defaultWidth, minWidth = 120, 80
+
+// NewView returns the view of w. NO_COLOR in the environment prevents colours.
+func NewView(w io.Writer, env func(string) (string, bool)) render.View {
+	if !IsTerminal(w) {
+		return render.View{}
+	}
+	noColour, _ := env("NO_COLOR")
+	v := render.View{Human: true, Colours: noColour == "", Width: defaultWidth}
+	if width, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil && width > 0 {
+		v.Width = max(width, minWidth)
+	}
+	return v
 }

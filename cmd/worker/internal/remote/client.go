@@ -74,19 +74,20 @@ func (p *Problem) Error() string {
 }
 
 // get asks for a path of the API, and decodes the answer.
-func (c *Client) get(ctx context.Context, path string, query url.Values, to any) error {
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (answer T, err error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return c.ask(ctx, http.MethodGet, path, nil, to)
+	err = c.ask(ctx, http.MethodGet, path, nil, &answer)
+	return answer, err
 }
 
-func (c *Client) post(ctx context.Context, path string, body, to any) error {
+func post[T any](ctx context.Context, c *Client, path string, body any) (answer T, err error) {
 	text, err := json.Marshal(body)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.ask(ctx, http.MethodPost, path, text, &answer)
 	}
-	return c.ask(ctx, http.MethodPost, path, text, to)
+	return answer, err
 }
 
 func (c *Client) ask(ctx context.Context, method, path string, body []byte, to any) error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,15 +19,14 @@ import (
 )
 
 // The methods are those of [fleet.Fleet]. A definition of a job that is given is not used: the
-// worker has its own.
+// worker has its own. Acts have the name of the token, whatever the act says.
 
 // Namespace returns the fleet's namespace, and fleet time.
 func (c *Client) Namespace(ctx context.Context) (namespace string, now time.Time, err error) {
-	var page struct {
+	page, err := get[struct {
 		Namespace string    `json:"namespace"`
 		Now       time.Time `json:"now"`
-	}
-	err = c.get(ctx, "/replicas", nil, &page)
+	}](ctx, c, "/replicas", nil)
 	return page.Namespace, page.Now, err
 }
 
@@ -39,17 +37,16 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 }
 
 // Status shows the fleet, or the named jobs of it.
-func (c *Client) Status(ctx context.Context, _ []*jobs.Job, names ...string) (s fleet.Status, err error) {
-	err = c.get(ctx, "/status", url.Values{"job": names}, &s)
-	return s, err
+func (c *Client) Status(ctx context.Context, _ []*jobs.Job, names ...string) (fleet.Status, error) {
+	return get[fleet.Status](ctx, c, "/status", url.Values{"job": names})
 }
 
 func of(job, rest string) string { return "/jobs/" + url.PathEscape(job) + "/" + rest }
 
 // Describe shows one job. It returns at most 100 coming ticks.
-func (c *Client) Describe(ctx context.Context, name string, _ *jobs.Job, ticks, outcomes int) (d fleet.Description, err error) {
-	err = c.get(ctx, of(name, "description"), url.Values{"ticks": {strconv.Itoa(min(ticks, 100))}, "outcomes": {strconv.Itoa(min(outcomes, protocol.MaxHistory))}}, &d)
-	return d, err
+func (c *Client) Describe(ctx context.Context, name string, _ *jobs.Job, ticks, outcomes int) (fleet.Description, error) {
+	return get[fleet.Description](ctx, c, of(name, "description"),
+		url.Values{"ticks": {strconv.Itoa(min(ticks, 100))}, "outcomes": {strconv.Itoa(min(outcomes, protocol.MaxHistory))}})
 }
 
 // History returns the open ticks of a job, and the n newest that were settled; all that are kept
@@ -60,15 +57,15 @@ func (c *Client) History(ctx context.Context, job string, n int) ([]fleet.Entry,
 	}
 	var list []fleet.Entry
 	for after, settled := "", 0; ; {
-		var page struct {
-			Entries []fleet.Entry `json:"entries"`
-			Next    string        `json:"next"`
-		}
 		query := url.Values{"limit": {strconv.Itoa(n - settled)}}
 		if after != "" {
 			query.Set("after", after)
 		}
-		if err := c.get(ctx, of(job, "history"), query, &page); err != nil {
+		page, err := get[struct {
+			Entries []fleet.Entry `json:"entries"`
+			Next    string        `json:"next"`
+		}](ctx, c, of(job, "history"), query)
+		if err != nil {
 			return nil, err
 		}
 		for _, e := range page.Entries {
@@ -84,13 +81,16 @@ func (c *Client) History(ctx context.Context, job string, n int) ([]fleet.Entry,
 }
 
 // Why explains a tick; the zero time is that of [fleet.Fleet.Why].
-func (c *Client) Why(ctx context.Context, name string, _ *jobs.Job, tick time.Time) (e fleet.Explanation, err error) {
+func (c *Client) Why(ctx context.Context, name string, _ *jobs.Job, tick time.Time) (fleet.Explanation, error) {
 	query := url.Values{}
 	if !tick.IsZero() {
 		query.Set("tick", strconv.FormatInt(tick.UnixMilli(), 10))
 	}
-	err = c.get(ctx, of(name, "explanation"), query, &e)
-	return e, err
+	return get[fleet.Explanation](ctx, c, of(name, "explanation"), query)
+}
+
+type reason struct {
+	Reason string `json:"reason,omitempty"`
 }
 
 // pauseResult is the answer to a pause and a resume.
@@ -99,14 +99,9 @@ type pauseResult struct {
 	Pause   *fleet.Pause `json:"pause"`
 }
 
-type reason struct {
-	Reason string `json:"reason,omitempty"`
-}
-
-// Pause pauses a job under the name of the token, whatever the act says.
+// Pause pauses a job.
 func (c *Client) Pause(ctx context.Context, job string, act fleet.Act) (p fleet.Pause, err error) {
-	var r pauseResult
-	err = c.post(ctx, of(job, "pause"), reason{act.Reason}, &r)
+	r, err := post[pauseResult](ctx, c, of(job, "pause"), reason{act.Reason})
 	if r.Pause != nil {
 		p = *r.Pause
 	}
@@ -116,11 +111,8 @@ func (c *Client) Pause(ctx context.Context, job string, act fleet.Act) (p fleet.
 
 // Resume ends a pause.
 func (c *Client) Resume(ctx context.Context, job string, act fleet.Act) (*fleet.Pause, error) {
-	var r pauseResult
-	if err := c.post(ctx, of(job, "resume"), reason{act.Reason}, &r); err != nil || r.Pause == nil {
-		return nil, err
-	}
-	return r.Pause, nil
+	r, err := post[pauseResult](ctx, c, of(job, "resume"), reason{act.Reason})
+	return r.Pause, err
 }
 
 // triggerTries bounds the attempts of a trigger: the worker answers the same request in the same
@@ -138,85 +130,43 @@ func (c *Client) Trigger(ctx context.Context, job string, o fleet.TriggerOptions
 		Payload string `json:"payload,omitempty"`
 	}{reason{o.Reason}, o.Key, o.Window.Milliseconds(), strings.ToLower(rand.Text()), string(o.Payload)}
 	for try := 1; ; try++ {
-		err = c.post(ctx, of(job, "trigger"), asked, &t)
+		t, err = post[fleet.Triggered](ctx, c, of(job, "trigger"), asked)
 		if _, answered := errors.AsType[*Problem](err); err == nil || answered || ctx.Err() != nil || try == triggerTries {
 			return t, err
 		}
 	}
 }
 
-// repairResult and forgetResult are answers of the API.
-type repairResult struct {
-	Changed    bool      `json:"changed"`
-	Before     time.Time `json:"before"`
-	Watermark  time.Time `json:"watermark"`
-	Exceptions int       `json:"exceptions"`
-}
-
-type forgetResult struct {
-	Job       string    `json:"job"`
-	Watermark time.Time `json:"watermark"`
-	Outcomes  int       `json:"outcomes"`
-	By        string    `json:"by"`
-}
-
 // Repair brings a watermark back to now that lies in the future.
 func (c *Client) Repair(ctx context.Context, job string, act fleet.Act) (fleet.Repaired, error) {
-	var r repairResult
-	err := c.post(ctx, of(job, "repair"), reason{act.Reason}, &r)
-	return fleet.Repaired(r), err
+	return post[fleet.Repaired](ctx, c, of(job, "repair"), reason{act.Reason})
 }
 
 // Forgettable says what Forget would remove.
 func (c *Client) Forgettable(ctx context.Context, job string) (fleet.Forgotten, error) {
-	var r forgetResult
-	err := c.get(ctx, of(job, "forgettable"), nil, &r)
-	return fleet.Forgotten(r), err
+	return get[fleet.Forgotten](ctx, c, of(job, "forgettable"), nil)
 }
 
 // Forget removes the record of a job that no replica serves.
 func (c *Client) Forget(ctx context.Context, job string, act fleet.Act) (fleet.Forgotten, error) {
-	var r forgetResult
-	err := c.post(ctx, of(job, "forget"), reason{act.Reason}, &r)
-	return fleet.Forgotten(r), err
+	return post[fleet.Forgotten](ctx, c, of(job, "forget"), reason{act.Reason})
 }
 
 // Audit returns a page of the audit log.
-func (c *Client) Audit(ctx context.Context, cursor string, n int) (log fleet.AuditLog, err error) {
-	err = c.get(ctx, "/acts", url.Values{"after": {cursor}, "limit": {strconv.Itoa(n)}}, &log)
-	return log, err
+func (c *Client) Audit(ctx context.Context, cursor string, n int) (fleet.AuditLog, error) {
+	return get[fleet.AuditLog](ctx, c, "/acts", url.Values{"after": {cursor}, "limit": {strconv.Itoa(n)}})
 }
 
 // Cancel ends a tick that is open.
-func (c *Client) Cancel(ctx context.Context, job string, tick time.Time, act fleet.Act) (d fleet.Cancelled, err error) {
-	err = c.post(ctx, of(job, "cancel"), struct {
+func (c *Client) Cancel(ctx context.Context, job string, tick time.Time, act fleet.Act) (fleet.Cancelled, error) {
+	d, err := post[fleet.Cancelled](ctx, c, of(job, "cancel"), struct {
 		reason
 		Tick string `json:"tick"`
-	}{reason{act.Reason}, strconv.FormatInt(tick.UnixMilli(), 10)}, &d)
+	}{reason{act.Reason}, strconv.FormatInt(tick.UnixMilli(), 10)})
 	if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusConflict {
 		return fleet.Cancelled{Job: job, Tick: tick, Status: protocol.CancelNotOpen}, nil // as the store answers
 	}
 	return d, err
-}
-
-// Open returns the ticks of a job that are not settled.
-func (c *Client) Open(ctx context.Context, job string) ([]fleet.Entry, error) {
-	d, err := c.Describe(ctx, job, nil, 0, 0)
-	return d.Open, err
-}
-
-// Serving returns the live replicas that serve a job.
-func (c *Client) Serving(ctx context.Context, job string) (serving []fleet.Replica, unserved bool, err error) {
-	s, err := c.Status(ctx, nil, job)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, r := range s.Replicas {
-		if slices.Contains(s.Jobs[0].Replicas, r.ID) {
-			serving = append(serving, r)
-		}
-	}
-	return serving, s.Jobs[0].Unserved, nil
 }
 
 // The limits of how often Await asks.
@@ -250,5 +200,5 @@ func (c *Client) Await(ctx context.Context, job string, tick time.Time) (fleet.E
 
 // Doctor decodes a report of what the worker's checks of its store and of the fleet have found.
 func (c *Client) Doctor(ctx context.Context, report any) error {
-	return c.get(ctx, "/doctor", nil, report)
+	return c.ask(ctx, http.MethodGet, "/doctor", nil, report)
 }

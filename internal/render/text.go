@@ -1,4 +1,4 @@
-package output
+package render
 
 import (
 	"fmt"
@@ -46,4 +46,22 @@ func List(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 	}
 	return strings.Join(names, ", ")
+}
+
+// Units of bytes.
+const (
+	KiB = 1 << 10
+	MiB = 1 << 20
+)
+
+// Bytes formats a number of bytes in its largest unit, with one decimal unless that is 0.
+func Bytes(n int) string {
+	unit, name := 1, "B"
+	switch {
+	case n >= MiB:
+		unit, name = MiB, "MiB"
+	case n >= KiB:
+		unit, name = KiB, "KiB"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/float64(unit)), ".0") + " " + name
 }

@@ -1,4 +1,4 @@
-package output
+package render
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ func TestTimesAreShownAsPeopleReadThem(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)
 	now := time.Date(2026, 11, 20, 23, 30, 0, 0, berlin) // a Friday
-	v := View{Human: true, Now: now}
+	v := View{Human: true, Now: now, Zone: berlin}
 	for _, test := range []struct {
 		after time.Duration
 		want  string
@@ -31,12 +31,12 @@ func TestTimesAreShownAsPeopleReadThem(t *testing.T) {
 		{41*24*time.Hour + 2*time.Hour + 30*time.Minute, "in 41 d, 1 Jan 02:00"},
 		{-400 * 24 * time.Hour, "400 d ago, 2025-10-17 00:30"}, // in summer time
 	} {
-		require.Equal(t, test.want, v.When(now.Add(test.after), berlin))
-		require.Equal(t, now.Add(test.after).Format("2006-01-02 15:04:05"), View{}.When(now.Add(test.after), berlin)[:19], "in a pipe, in full")
+		require.Equal(t, test.want, v.When(now.Add(test.after)))
+		require.Equal(t, now.Add(test.after).Format("2006-01-02 15:04:05"), View{Zone: berlin}.When(now.Add(test.after))[:19], "in a pipe, in full")
 	}
-	require.Empty(t, v.When(time.Time{}, berlin))
-	require.Equal(t, "23:30", v.Tick(now.UTC(), berlin), "the day is that of the zone")
-	require.Equal(t, "07:30", v.Tick(now, time.FixedZone("", 9*3600)))
+	require.Empty(t, v.When(time.Time{}))
+	require.Equal(t, "23:30", v.Tick(now.UTC()), "the day is that of the zone")
+	require.Equal(t, "07:30", View{Human: true, Now: now, Zone: time.FixedZone("", 9*3600)}.Tick(now))
 }
 
 func TestATableKeepsWithinItsWidth(t *testing.T) {
@@ -48,7 +48,7 @@ func TestATableKeepsWithinItsWidth(t *testing.T) {
 a-rather…  in 26 h, Sat 04:30  some wor…
     what went wrong is said in full,
     however many lines it takes
-`, wide.Text(false))
+`, wide.Text(View{}))
 	require.Equal(t, "größe", shorten("größe", 5))
 	require.Equal(t, "grö…", shorten("größe", 4))
 }

@@ -1,101 +1,54 @@
-package cli
+package render
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
 )
 
-func (c *cli) describe() *cobra.Command {
-	var count int
-	cmd := &cobra.Command{
-		Use:   "describe JOB",
-		Short: "Print everything about one job",
-		Long: "describe prints one job: its schedule and policies, its definitions on the live replicas, and how they differ. It\n" +
-			"prints the replicas that serve the job, its pause, its open and next ticks, and its newest outcomes. It also prints\n" +
-			"how often each outcome occurred, and how long runs took. For a job that is not in this configuration it prints what\n" +
-			"the fleet knows. Times are as in status.",
-		Example: `  worker describe nightly-report --config solotick.yaml
-  worker describe nightly-report -n 20
-  worker describe nightly-report --output json | jq .counts`,
-		Args: jobArgument,
-	}
-	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many coming `ticks`, and how many outcomes")
-	return c.jobCommand(cmd, func([]string) error { return checkCount(count, protocol.MaxHistory) }, func(call jobCall) error {
-		d, err := call.ask.Describe(call.ctx, call.name, call.job, count, count)
-		if err != nil || call.out == asJSON {
-			return call.print(d, "", err)
-		}
-		return c.printDescription(output.NewView(c.stdout, c.env, d.Now), d, zoneOf(d.JobStatus, call.jobs()))
-	})
+// Head is the first line about a fleet, or about a part of it.
+func Head(v View, what, namespace string) string {
+	return fmt.Sprintf("%s, namespace %s, fleet time %s\n", Paint(what, Bold, v.Colours), namespace, v.Now.In(v.Zone).Format(TimeLayout))
 }
 
-func (c *cli) printDescription(v output.View, d fleet.Description, zone *time.Location) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, namespace %s, fleet time %s\n\n", output.Paint(d.Name, output.Bold, v.Colours), d.Namespace, d.Now.In(zone).Format(output.TimeLayout))
-	for _, f := range describedFacts(v, d, zone) {
-		lines := f.lines
-		for i, line := range lines {
-			name := ""
-			if i == 0 {
-				name = f.name
-			}
-			text := fmt.Sprintf("%-13s %s", name, output.Line(line))
-			if v.Human {
-				text = strings.ReplaceAll(output.Wrap(text[14:], v.Width-14), "\n", "\n"+strings.Repeat(" ", 14))
-				text = fmt.Sprintf("%-13s %s", name, text)
-			}
-			b.WriteString(strings.TrimRight(text, " ") + "\n")
-		}
-	}
-	if len(d.Outcomes) > 0 {
-		b.WriteByte('\n')
-	}
-	if _, err := io.WriteString(c.stdout, b.String()); err != nil || len(d.Outcomes) == 0 {
-		return err
-	}
-	return historyTable(v, d.Outcomes, zone).Print(c.stdout, v)
-}
-
-// fact is one entry of a description, on one or more lines.
-type fact struct {
-	name  string
-	lines []string
-}
-
-func describedFacts(v output.View, d fleet.Description, zone *time.Location) []fact {
-	facts := []fact{{"schedule", scheduleLines(d)}, {"definition", definitions(d)}}
+// Job describes one job.
+func Job(v View, d fleet.Description) Facts {
+	v = v.In(Zone(d.Timezone))
+	var f Facts
+	f.Add("schedule", scheduleLines(d)...)
+	f.Add("definition", definitions(d)...)
 	if d.Given {
-		facts = append(facts, fact{"policies", policies(d)})
+		f.Add("policies", policies(d)...)
 	}
 	serving := strings.Join(d.Replicas, ", ")
 	if d.Unserved {
 		serving = "no live replica"
-	} else if serving == "" {
-		serving = "not known: heartbeats have no room for all jobs"
 	}
-	facts = append(facts, fact{"served by", []string{serving}})
-	facts = append(facts, fact{"paused", []string{pausedText(v, d, zone)}})
-	facts = append(facts, fact{"open", openLines(v, d, zone)})
+	f.Add("served by", cmp.Or(serving, "not known: heartbeats have no room for all jobs"))
+	f.Add("paused", pausedText(v, d))
+	f.Add("open", openLines(v, d)...)
 	if !d.Spec.Leader {
-		facts = append(facts, fact{"next", nextLines(v, d, zone)})
+		f.Add("next", nextLines(v, d)...)
 	}
 	if !d.Overdue.IsZero() {
-		facts = append(facts, fact{"overdue", []string{"since " + v.When(d.Overdue, zone)}})
+		f.Add("overdue", "since "+v.When(d.Overdue))
 	}
-	facts = append(facts, fact{"last run", []string{lastLine(v, d.LastRun, zone)}}, fact{"last success", []string{lastLine(v, d.LastSuccess, zone)}})
-	return append(facts, fact{"outcomes", []string{counts(v, d, zone)}}, fact{"durations", []string{durations(d)}})
+	if d.Ahead > 0 {
+		f.Add("watermark", ahead(d.JobStatus))
+	}
+	f.Add("last run", lastLine(v, d.LastRun))
+	f.Add("last success", lastLine(v, d.LastSuccess))
+	f.Add("outcomes", counts(v, d))
+	f.Add("durations", durations(d))
+	return f
 }
 
 // scheduleLines shows the schedule of the job, and the same in words.
@@ -108,7 +61,7 @@ func scheduleLines(d fleet.Description) []string {
 }
 
 func scheduleOf(d fleet.Description) string {
-	switch text := scheduleText(d.JobStatus); {
+	switch text := Schedule(d.JobStatus); {
 	case d.Spec.Leader:
 		return "leader task: one replica runs it all the time"
 	case text == "":
@@ -203,7 +156,7 @@ func policies(d fleet.Description) []string {
 	}
 	delivery := string(s.Delivery)
 	if s.Delivery == "at_least_once" {
-		delivery += fmt.Sprintf(", %s at most", output.Count(s.MaxTakeovers, "takeover"))
+		delivery += fmt.Sprintf(", %s at most", Count(s.MaxTakeovers, "takeover"))
 	}
 	late := fmt.Sprintf("misfire %s after %s; caught up for %s, at most %d; jitter %s", s.Misfire, s.MisfireGrace, s.CatchUpWindow, s.MaxCatchUp, s.Jitter)
 	triggers := "triggers without a rate"
@@ -216,10 +169,10 @@ func policies(d fleet.Description) []string {
 	return []string{fmt.Sprintf("overlap %s; %s; %s", s.Overlap, delivery, run), late, triggers}
 }
 
-func pausedText(v output.View, d fleet.Description, zone *time.Location) string {
+func pausedText(v View, d fleet.Description) string {
 	var parts []string
 	if p := d.Paused; p != nil {
-		text := fmt.Sprintf("by %s since %s", p.By, v.Tick(p.Since.Truncate(time.Second), zone))
+		text := fmt.Sprintf("by %s since %s", p.By, v.Tick(p.Since.Truncate(time.Second)))
 		if p.Reason != "" {
 			text += ": " + p.Reason
 		}
@@ -235,17 +188,17 @@ func pausedText(v output.View, d fleet.Description, zone *time.Location) string 
 }
 
 // openLines describes the open ticks.
-func openLines(v output.View, d fleet.Description, zone *time.Location) (lines []string) {
+func openLines(v View, d fleet.Description) (lines []string) {
 	for _, e := range d.Open {
 		text := ""
 		if !e.Scheduled.IsZero() {
-			text = v.Tick(e.Scheduled, zone) + ": "
+			text = v.Tick(e.Scheduled) + ": "
 		}
 		switch e.State {
 		case wire.StateRunning:
-			text += fmt.Sprintf("runs on %s since %s, attempt %d, token %d", e.Replica, v.Tick(e.Started.Truncate(time.Second), zone), e.Attempts, e.Token)
+			text += fmt.Sprintf("runs on %s since %s, attempt %d, token %d", e.Replica, v.Tick(e.Started.Truncate(time.Second)), e.Attempts, e.Token)
 		case wire.StateRetrying:
-			text += fmt.Sprintf("waits on %s for attempt %d, at %s, token %d", e.Replica, e.Attempts+1, v.Tick(e.Failing.Next.Truncate(time.Second), zone), e.Token)
+			text += fmt.Sprintf("waits on %s for attempt %d, at %s, token %d", e.Replica, e.Attempts+1, v.Tick(failing(e).Next.Truncate(time.Second)), e.Token)
 		case wire.StateWaiting:
 			text += "waits"
 			if e.Triggered {
@@ -255,7 +208,7 @@ func openLines(v output.View, d fleet.Description, zone *time.Location) (lines [
 			text += fmt.Sprintf("awaits takeover, after %s", e.Replica)
 		}
 		if e.Failing != nil {
-			text += "; " + failures(v, e, zone)
+			text += "; " + failures(v, *e.Failing)
 		}
 		if e.CancelledBy != "" {
 			text += ", cancelled by " + e.CancelledBy
@@ -268,7 +221,7 @@ func openLines(v output.View, d fleet.Description, zone *time.Location) (lines [
 	return lines
 }
 
-func nextLines(v output.View, d fleet.Description, zone *time.Location) []string {
+func nextLines(v View, d fleet.Description) []string {
 	if s := d.ScheduleOf(); s != nil && s.Empty() {
 		return []string{"none: it runs when it is triggered"}
 	}
@@ -277,24 +230,24 @@ func nextLines(v output.View, d fleet.Description, zone *time.Location) []string
 	}
 	lines := make([]string, len(d.Coming))
 	for i, t := range d.Coming {
-		lines[i] = v.When(t, zone)
+		lines[i] = v.When(t)
 	}
 	return lines
 }
 
-func lastLine(v output.View, e *fleet.Entry, zone *time.Location) string {
+func lastLine(v View, e *fleet.Entry) string {
 	if e == nil {
 		return "none is kept"
 	}
-	return fmt.Sprintf("%s, %s on %s in %s", v.When(e.Moment(), zone), wire.Words(string(e.Outcome)), e.Replica, took(*e))
+	return fmt.Sprintf("%s, %s on %s in %s", v.When(e.Moment()), wire.Words(string(e.Outcome)), e.Replica, took(*e))
 }
 
 // counts formats how often each outcome occurred.
-func counts(v output.View, d fleet.Description, zone *time.Location) string {
+func counts(v View, d fleet.Description) string {
 	if len(d.Counts) == 0 {
 		return "none is kept"
 	}
-	outcomes := slices.SortedFunc(maps.Keys(d.Counts), func(a, b protocol.Outcome) int {
+	outcomes := slices.SortedFunc(maps.Keys(d.Counts), func(a, b lease.Outcome) int {
 		if d.Counts[a] != d.Counts[b] {
 			return d.Counts[b] - d.Counts[a]
 		}
@@ -304,7 +257,7 @@ func counts(v output.View, d fleet.Description, zone *time.Location) string {
 	for i, o := range outcomes {
 		parts[i] = fmt.Sprintf("%d %s", d.Counts[o], wire.Words(string(o)))
 	}
-	return fmt.Sprintf("%s, since %s%s", strings.Join(parts, ", "), v.Tick(d.Since.Truncate(time.Second), zone), historyBytes(d))
+	return fmt.Sprintf("%s, since %s%s", strings.Join(parts, ", "), v.Tick(d.Since.Truncate(time.Second)), historyBytes(d))
 }
 
 // historyBytes says what the outcomes take in the store.
@@ -312,9 +265,9 @@ func historyBytes(d fleet.Description) string {
 	if d.HistoryBytes == 0 {
 		return ""
 	}
-	text := "; they take " + bytesFlag(d.HistoryBytes).String()
+	text := "; they take " + Bytes(d.HistoryBytes)
 	if d.HistoryLimit > 0 {
-		text += " of at most " + bytesFlag(d.HistoryLimit).String()
+		text += " of at most " + Bytes(d.HistoryLimit)
 	}
 	return text
 }
@@ -323,5 +276,5 @@ func durations(d fleet.Description) string {
 	if d.Runs == 0 {
 		return "no run is kept"
 	}
-	return fmt.Sprintf("median %s, longest %s, of %s", d.Median.Round(time.Millisecond), d.Longest.Round(time.Millisecond), output.Count(d.Runs, "run"))
+	return fmt.Sprintf("median %s, longest %s, of %s", d.Median.Round(time.Millisecond), d.Longest.Round(time.Millisecond), Count(d.Runs, "run"))
 }
