@@ -12,6 +12,7 @@ import (
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs"
 )
 
 // lastHeartbeat is the newest heartbeat of the replicas that serve a set of groups.
@@ -89,15 +90,15 @@ func newestHeartbeat(replicas []protocol.Member, groups []string) (last lastHear
 
 // noteEdit notes that this replica was the first to bring the schedule of a job, if its sync
 // changed the record.
-func (s *Scheduler) noteEdit(c *contender, r protocol.Record, sent, received time.Time) {
+func (s *Scheduler) noteEdit(name string, job *jobs.Job, r protocol.Record, sent, received time.Time) {
 	const precision = 2 * time.Millisecond // of fleet time
 	n := len(r.Schedules)                  // a record that another has just made has one, and was not edited
 	if r.Made || n < 2 || r.Revised.Before(s.clock.At(sent).Add(-precision)) || r.Revised.After(s.clock.At(received).Add(precision)) {
 		return
 	}
-	s.facts.add(c.name, fleet.Fact{
+	s.facts.add(name, fleet.Fact{
 		Kind: wire.FactEdited, By: s.replica, From: r.Revised,
-		Schedule: readable(plan.ScheduleText(c.Job)), Before: readable(r.Schedules[n-2].Text),
+		Schedule: readable(plan.ScheduleText(job)), Before: readable(r.Schedules[n-2].Text),
 	})
 }
 

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"github.com/solotick/solotick/scheduler/internal/clock"
-	"github.com/solotick/solotick/scheduler/internal/plan"
 	"github.com/solotick/solotick/scheduler/internal/reports"
 
 	"context"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -32,7 +32,7 @@ func BenchmarkReports(b *testing.B) {
 	outrank(s)
 	list := s.jobs.Load().contenders
 	for _, c := range list {
-		c.synced, c.cursor = true, plan.Cursor{}.Advance(0, c.TickAfter)
+		c.Read(protocol.Record{Watermark: 1}, 0, 0)
 		c.reschedule()
 	}
 	b.ResetTimer()
@@ -40,7 +40,7 @@ func BenchmarkReports(b *testing.B) {
 		tick := 60_000 * int64(1+done/count)
 		p := reports.Message{Since: s.remembered(), Replica: "replica-0", Instance: "another"}
 		for _, c := range list[done%count : done%count+atOnce] {
-			p.Reports = append(p.Reports, reports.Report{Kind: reports.Settled, Job: c.name, Tick: tick, Watermark: true})
+			p.Reports = append(p.Reports, reports.Report{Kind: reports.Settled, Job: c.Name, Tick: tick, Watermark: true})
 		}
 		for _, message := range p.Encode() {
 			s.received(message)

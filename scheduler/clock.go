@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 )
 
 // clockWords maps a replica's opinion of the store's clock to its word in heartbeats.
@@ -132,7 +133,9 @@ func (s *Scheduler) clockTrusted(by, at time.Duration) {
 	s.noteHold(by, held, step)
 	set := s.jobs.Load()
 	for _, c := range set.contenders {
-		c.clockChanged()
+		c.mu.Lock()
+		c.ClockChanged(s.clock.Ms())
+		c.mu.Unlock()
 	}
 	for _, l := range set.leaders {
 		l.nudge()
@@ -162,8 +165,9 @@ func (s *Scheduler) lookAhead() {
 	found := false
 	for _, c := range s.jobs.Load().contenders {
 		c.mu.Lock()
-		if c.synced && c.aheadLocked() {
-			c.synced, found = false, true
+		if c.Record.IsRead() && c.IsAhead(c.Cursor.Watermark, s.clock.Ms()) {
+			c.Record.Forget()
+			found = true
 		}
 		c.mu.Unlock()
 	}
@@ -172,21 +176,63 @@ func (s *Scheduler) lookAhead() {
 	}
 }
 
-// clockChanged drops every plan that was made by the former clock.
-func (c *contender) clockChanged() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.s.clock.Ms()
-	c.synced = false
-	c.notBefore, c.rest, c.cursor = 0, rest{}, c.cursor.Replan()
-	c.hints, c.confirming = hints{}, false
-	for i := range c.open {
-		c.open[i].at = now
+// contactEvery returns how often the store must answer so that contact lasts. It need not last
+// while no lease of another replica is known: contact that begins with a lease is old enough when
+// the lease runs out.
+func (s *Scheduler) contactEvery() time.Duration {
+	if !s.contact.Watches(s.clock.Ms()) {
+		return idleEvery
 	}
+	return max(s.contact.Gap()/2, probeEvery)
 }
+
+// settling reports whether a call of the store failed a moment ago, so that runs which have ended
+// since may not be settled yet.
+func (s *Scheduler) settling() bool {
+	failed := s.health.FailedLast()
+	return !failed.IsZero() && (!s.health.IsUp() || time.Since(failed) < protocol.ReturnGrace(s.ttl))
+}
+
+// contactWith returns the contact with the part of the store that keeps a job: see Contact.LastsFor.
+func (s *Scheduler) contactWith(job string, f *storehealth.Failures, now steady.Instant) (since, until steady.Instant, ok bool) {
+	return s.contact.LastsFor(f, now, func(gap time.Duration) (begun, ends steady.Instant, ok bool) {
+		return s.store.ReachedSince(job, gap)
+	})
+}
+
+// takeoverBounds returns which leases a claim of a job that is sent now may treat as ended: until
+// when, by the store's clock, it may take one over, and since when the store answers.
+func (s *Scheduler) takeoverBounds(job string, f *storehealth.Failures) (until, contactSince time.Time) {
+	now, fleet := steady.Now(), s.clock.Now()
+	since, ends, ok := s.contactWith(job, f, now)
+	until = never
+	if ok {
+		until = s.takeoverUntil()
+		if e := fleet.Add(now.Until(ends)); e.Before(until) {
+			until = e
+		}
+	}
+	return until, fleet.Add(-since.Until(now))
+}
+
+// takeoverWait returns how long a claim of a job must wait before it may take over from a holder that
+// was out of reach, as this replica may have been. may reports whether it may take over other leases
+// now.
+func (s *Scheduler) takeoverWait(job string, f *storehealth.Failures) (wait time.Duration, may bool) {
+	now := steady.Now()
+	since, _, ok := s.contactWith(job, f, now)
+	quiet := s.quietFor()
+	if !ok {
+		return max(probeEvery, quiet), false
+	}
+	return max(now.Until(since.Add(protocol.ReturnGrace(s.ttl))), quiet, lateRetry), quiet == 0
+}
+
+// lateRetry is the wait after a claim that the store's clock has refused.
+const lateRetry = 10 * time.Millisecond
+
+// never is a time that is long past by every store's clock.
+var never = time.UnixMilli(1)
 
 // utc returns the time of a tick.
 func utc(tick int64) time.Time { return time.UnixMilli(tick).UTC() }
-
-// ms rounds up to whole milliseconds.
-func ms(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

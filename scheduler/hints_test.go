@@ -4,7 +4,6 @@ import (
 	"github.com/solotick/solotick/scheduler/internal/admission"
 	"github.com/solotick/solotick/scheduler/internal/clock"
 	"github.com/solotick/solotick/scheduler/internal/membership"
-	"github.com/solotick/solotick/scheduler/internal/plan"
 	"github.com/solotick/solotick/scheduler/internal/reports"
 
 	"context"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/heartbeat"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -38,33 +38,32 @@ func backupOf(t *testing.T) (c *contender, tick int64) {
 	outrank(s)
 	c = s.jobs.Load().contenders[0]
 	now := c.s.clock.Ms()
-	c.synced = true
-	c.cursor = plan.Cursor{}.Advance(now-60_000, c.TickAfter)
-	require.Greater(t, int(c.placeLocked().Rank), 1)
+	c.Read(protocol.Record{Watermark: now - 60_000}, 0, now)
+	require.Greater(t, int(c.Turn.Place().Rank), 1)
 	c.reschedule()
-	return c, c.cursor.Next
+	return c, c.Cursor.Next
 }
 
 func TestReportedDecisionIsFoundWhenTheBackupLooks(t *testing.T) {
 	c, tick := backupOf(t)
 	at := c.slot.At()
-	c.learn(reports.Report{Kind: reports.Settled, Job: c.name, Tick: tick, Watermark: true}, "a", tick)
+	c.learn(reports.Report{Kind: reports.Settled, Job: c.Name, Tick: tick, Watermark: true}, "a", tick)
 	require.Equal(t, at, c.slot.At(), "a report moves no timer")
 	require.Empty(t, stillDue([]*admission.Slot[*contender]{&c.slot}, at))
-	require.Equal(t, c.TickAfter(tick)+c.backupLocked(), c.slot.At())
+	require.Equal(t, c.TickAfter(tick)+c.Turn.Backup(), c.slot.At())
 }
 
 func TestBackupStillLooksWithoutAReport(t *testing.T) {
 	c, tick := backupOf(t)
-	require.Equal(t, []*admission.Slot[*contender]{&c.slot}, stillDue([]*admission.Slot[*contender]{&c.slot}, tick+c.backupLocked()))
+	require.Equal(t, []*admission.Slot[*contender]{&c.slot}, stillDue([]*admission.Slot[*contender]{&c.slot}, tick+c.Turn.Backup()))
 }
 
 func TestReportThatIsDueEarlierMovesTheTimer(t *testing.T) {
 	c, tick := backupOf(t)
-	c.learn(reports.Report{Kind: reports.Settled, Job: c.name, Tick: tick, Watermark: true}, "a", tick)
+	c.learn(reports.Report{Kind: reports.Settled, Job: c.Name, Tick: tick, Watermark: true}, "a", tick)
 	require.Empty(t, stillDue([]*admission.Slot[*contender]{&c.slot}, c.slot.At()))
 	before := c.slot.At() // in the minute after
-	c.learn(reports.Report{Kind: reports.Granted, Job: c.name, Tick: tick, Until: tick + 50}, "a", tick)
+	c.learn(reports.Report{Kind: reports.Granted, Job: c.Name, Tick: tick, Until: tick + 50}, "a", tick)
 	require.Less(t, c.slot.At(), before)
-	require.LessOrEqual(t, c.slot.At(), tick+50+c.takeoverLocked("a"))
+	require.LessOrEqual(t, c.slot.At(), tick+50+c.Turn.Takeover("a"))
 }

@@ -60,10 +60,3 @@ func TestJitterSpreadsTicksOverAllOfItsRange(t *testing.T) {
 		require.InDelta(t, 100, byJob[i], 50, "%v", byJob)
 	}
 }
-
-func TestDurationsRoundUpToMilliseconds(t *testing.T) {
-	require.EqualValues(t, 0, ms(0))
-	require.EqualValues(t, 1, ms(1))
-	require.EqualValues(t, 1, ms(time.Millisecond))
-	require.EqualValues(t, 2, ms(time.Millisecond+1))
-}

@@ -178,7 +178,7 @@ func (s *jobSet) working() []string {
 	names := map[string]bool{}
 	for _, c := range s.contenders {
 		if c.working.Load() > 0 {
-			names[c.name] = true
+			names[c.Name] = true
 		}
 	}
 	for _, l := range s.leaders {

@@ -52,7 +52,7 @@ func (s *Scheduler) known() bool {
 	}
 	for _, c := range s.jobs.Load().contenders {
 		c.mu.Lock()
-		synced := c.synced
+		synced := c.Record.IsRead()
 		c.mu.Unlock()
 		if !synced {
 			return false

@@ -26,9 +26,8 @@ type run struct {
 	c       *contender
 	lease   *lease.Lease
 	about   jobs.Run
-	once    bool // the job's delivery is at most once
+	spec    *jobs.Spec
 	replace bool // another tick of the job may replace it
-	note    int  // how long the note beside the outcome may be
 	room    int  // of the replica's capacity, which it takes
 	left    bool // to the next tick of the job, which waits for it
 	work    func(ctx context.Context, run jobs.Run, then func(error))
@@ -50,10 +49,11 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	c.working.Add(1)
 	s.working.Add()
 	s.ending.Add()
-	r := &run{c: c, lease: l, once: c.Spec.Delivery == jobs.AtMostOnce, replace: c.Spec.Overlap == jobs.Replace && s.capacity.Max > 0, note: wire.NoteLimit(*c.Spec), room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
-		Namespace: s.namespace, Job: c.name, Replica: s.replica,
+	r := &run{c: c, lease: l, spec: c.Spec, replace: c.Spec.Overlap == jobs.Replace && s.capacity.Max > 0, room: c.Room.HandOver(c.Spec.Weight), about: jobs.Run{
+		Namespace: s.namespace, Job: c.Name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l, Payload: jobs.Payload(a.Payload),
 	}}
+	r.work = chain.NewThen(c.Job, chain.Hooks{Wrappers: s.wrappers, OnRetry: r.onRetry, BeforeAttempt: r.recordAttempt, Stopping: s.stopped})
 	if a.Former != nil {
 		r.before = runBefore(a)
 	}
@@ -113,7 +113,9 @@ func (r *run) settle() {
 	if r.left {
 		defer c.bequeathed()
 	}
-	r.retried = c.takeRetries(l.Token())
+	if len(r.retried.runs) > 0 {
+		s.failing.End(c.Name, l.Token())
+	}
 	switch {
 	case r.began.IsZero():
 		r.giveBack()
@@ -123,8 +125,8 @@ func (r *run) settle() {
 	case errors.Is(r.err, jobs.ErrLeaseEnding):
 		s.observe(RunLost{Run: r.about, Err: r.err, Cause: jobs.ErrLeaseEnding, Took: r.took, Held: r.took})
 		r.giveBack()
-	case r.stopped() && !r.once:
-		if why := s.release(l); why != nil {
+	case r.stopped() && !r.once():
+		if why := l.Release(s.ends); why != nil {
 			s.observe(RunLost{Run: r.about, Err: r.err, Cause: why, Took: r.took, Held: time.Since(r.began)})
 		} else {
 			s.observe(RunReleased{Run: r.about, Err: r.err, Took: r.took, Held: time.Since(r.began)})
@@ -147,7 +149,7 @@ func (r *run) settle() {
 		why := r.end(outcome)
 		if why == nil {
 			c.mu.Lock()
-			c.outcomeLocked(outcome, s.clock.Ms())
+			c.Ended.Add(outcome, s.clock.Ms())
 			c.mu.Unlock()
 		}
 		switch {
@@ -182,9 +184,12 @@ func (r *run) end(outcome lease.Outcome) error {
 	if outcome == wire.Lost && r.stopped() {
 		note.Reason = wire.ReasonStopping
 	}
-	r.lease.SetNote(note.Within(r.note))
+	r.lease.SetNote(note.Within(wire.NoteLimit(*r.spec)))
 	return r.lease.Settle(s.ends, outcome)
 }
+
+// once reports whether the job's delivery is at most once.
+func (r *run) once() bool { return r.spec.Delivery == jobs.AtMostOnce }
 
 // cancelledBy returns who had cancelled the run when its handler returned, or "".
 func (r *run) cancelledBy() string {
@@ -192,10 +197,6 @@ func (r *run) cancelledBy() string {
 		return e.By
 	}
 	return ""
-}
-
-func (s *Scheduler) release(l *lease.Lease) error {
-	return l.Release(s.ends)
 }
 
 // giveBack releases a lease that is lost or nearly so, and under which the tick was not settled. If
@@ -210,10 +211,53 @@ func (r *run) giveBack() {
 		// The replica that asks for the tick takes it over or settles it as lost, and may have done
 		// so. A store that has forgotten that would believe a release.
 		l.Abandon()
-	case !r.once:
-		_ = c.s.release(l) // else the lease runs out
+	case !r.once():
+		_ = l.Release(c.s.ends) // else the lease runs out
 	case r.end(wire.Lost) == nil:
-		c.s.observe(TicksSkipped{Job: c.name, To: r.about.Tick, Count: 1, Outcome: wire.Lost, Reason: wire.ReasonTakeovers})
+		c.s.observe(TicksSkipped{Job: c.Name, To: r.about.Tick, Count: 1, Outcome: wire.Lost, Reason: wire.ReasonTakeovers})
 	}
 	c.ended(l, true)
+}
+
+// retries are the failed runs under one lease that were followed by another run, for the history.
+type retries struct {
+	runs  []wire.Run // the newest, oldest first
+	began time.Time  // when the one that follows them did, by fleet time
+}
+
+// maxRetryError bounds the text of an error that is kept until the tick is settled, in bytes.
+const maxRetryError = 256
+
+// onRetry keeps the failed attempt for the history.
+func (r *run) onRetry(about jobs.Run, err error, wait time.Duration) {
+	s := r.c.s
+	failed := wire.Run{
+		Attempt: about.Attempt, Started: r.retried.began, Ended: s.clock.Now().Truncate(time.Millisecond), End: wire.RunRetried,
+		Error: protocol.Cut(err.Error(), maxRetryError),
+	}
+	r.retried.began = failed.Ended
+	r.retried.runs = append(r.retried.runs[max(0, len(r.retried.runs)-wire.MaxRetried+1):], failed)
+	s.failing.Add(about, r.spec, err, failed.Ended, wait)
+	s.observe(RunRetried{Run: about, Err: err, Wait: wait})
+}
+
+// recordAttempt records a retry in the store, so that a takeover continues its count. The lease
+// stays good even if that fails.
+func (r *run) recordAttempt(ctx context.Context, about jobs.Run) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = r.lease.SetAttempt(ctx, about.Attempt)
+	r.retried.began = r.c.s.clock.Now().Truncate(time.Millisecond)
+}
+
+// runBefore returns the last run of the holder from which a tick was taken over.
+func runBefore(a protocol.Answer) *wire.Run {
+	r := &wire.Run{
+		Attempt: a.Former.Attempt, Replica: a.Former.Holder, Token: a.Former.Token, Started: time.UnixMicro(a.Former.Token),
+		Ended: a.Former.Ended, End: wire.RunExpired,
+	}
+	if r.Ended.IsZero() {
+		r.Ended, r.End = a.Now, wire.RunReleased
+	}
+	return r
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"github.com/solotick/solotick/scheduler/internal/admission"
 	"github.com/solotick/solotick/scheduler/internal/clock"
+	"github.com/solotick/solotick/scheduler/internal/job"
 	"github.com/solotick/solotick/scheduler/internal/membership"
 	"github.com/solotick/solotick/scheduler/internal/plan"
 	"github.com/solotick/solotick/scheduler/internal/reports"
@@ -56,6 +57,8 @@ type Scheduler struct {
 	inquiries *reports.Inquiries
 
 	sets *heartbeat.JobSets
+
+	self *job.Replica // as its jobs know it
 
 	capacity *admission.Capacity
 	inflight *admission.Inflight
@@ -167,6 +170,10 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	s.sets = heartbeat.NewJobSets(store)
 	s.renewer = lease.NewRenewer(store)
 	s.renewer.Observe(s.renewed)
+	s.self = &job.Replica{
+		ID: s.replica, TTL: s.ttl, Peers: s.peers, Request: s.request, MaxStep: s.trust.Limit, Reporting: reportedWithin, Answering: s.inquiries.Time,
+		Sync: s.wantSync, Ask: s.inquire, Report: s.report, Wait: s.takeoverWait,
+	}
 	s.Update(registry)
 	return s, nil
 }
@@ -211,16 +218,20 @@ func (s *Scheduler) Jobs() []JobStatus {
 	list := make([]JobStatus, 0, len(set.contenders)+len(set.leaders))
 	failing := s.failing.Since(s.clock.Now())
 	for _, c := range set.contenders {
-		status := JobStatus{Name: c.name, FailingSince: failing[c.name]}
+		status := JobStatus{Name: c.Name, FailingSince: failing[c.Name]}
 		c.mu.Lock()
-		status.LastSuccess, status.LastFailure = wire.FromMilli(c.lastSuccess), wire.FromMilli(c.lastFailure)
-		if next := c.nextLocked(); next != 0 {
+		status.LastSuccess, status.LastFailure = wire.FromMilli(c.Ended.Success), wire.FromMilli(c.Ended.Failure)
+		if next := c.Next(); next != 0 {
 			status.Next = time.UnixMilli(next).UTC()
 		}
-		if watermark := c.hintedWatermarkLocked(); watermark != 0 {
+		if watermark := c.Watermark(); watermark != 0 {
 			status.Watermark = time.UnixMilli(watermark).UTC()
 		}
-		status.Overdue = time.Duration(c.overdueLocked()) * time.Millisecond
+		now, known := s.clock.Ms(), s.clock.MsAt(*c.KnownSince)
+		if s.lookedAt.Load() == 0 { // the store has never said its time: this machine's has to do
+			now, known = time.Now().UnixMilli(), c.KnownSince.UnixMilli()
+		}
+		status.Overdue = time.Duration(c.Overdue(now, known)) * time.Millisecond
 		c.mu.Unlock()
 		list = append(list, status)
 	}

@@ -2,7 +2,7 @@ package scheduler
 
 import (
 	"github.com/solotick/solotick/scheduler/internal/clock"
-	"github.com/solotick/solotick/scheduler/internal/plan"
+	"github.com/solotick/solotick/scheduler/internal/job"
 
 	"context"
 	"testing"
@@ -15,78 +15,56 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-func TestStateFollowsFromWhatIsKnown(t *testing.T) {
-	const next = 1_800_000_000_000 // a whole minute
+func TestNothingIsDoneAboutARemovedJobNorByAClockThatStepped(t *testing.T) {
 	for name, test := range map[string]struct {
-		now    int64
 		change func(c *contender)
-		want   step
+		want   job.State
 	}{
-		"before its tick":           {next - 1, func(*contender) {}, step{state: resting, at: next}},
-		"due":                       {next, func(*contender) {}, step{state: claiming, at: next}},
-		"no further tick":           {next, func(c *contender) { c.cursor.Next = 0 }, step{state: idle}},
-		"removed":                   {next, func(c *contender) { c.gone = true }, step{state: removed}},
-		"the replica stops":         {next, func(c *contender) { c.s.stopping.Store(true) }, step{state: removed}},
-		"the clock has stepped":     {next, func(c *contender) { c.s.trust.Look(0, time.Hour, 0, 0) }, step{state: untrusted}},
-		"its record is not read":    {next, func(c *contender) { c.synced = false }, step{state: unread}},
-		"left to another":           {next, func(c *contender) { c.from = next + 7 }, step{state: deferring, at: next + 7}},
-		"after a loss":              {next, func(c *contender) { c.notBefore = next + 7 }, step{state: settling, at: next + 7}},
-		"an earlier tick runs":      {next, func(c *contender) { c.rest = rest{blocked, next + 7} }, step{state: blocked, at: next + 7}},
-		"no room":                   {next, func(c *contender) { c.rest = rest{crowded, next + 7} }, step{state: crowded, at: next + 7}},
-		"no room, and now there is": {next + 7, func(c *contender) { c.rest = rest{crowded, next + 7} }, step{state: claiming, at: next + 7}},
-		"a request is pending":      {next, func(c *contender) { c.pending = new(request) }, step{state: retrying, at: 1}},
-		"it has failed":             {next, func(c *contender) { c.pending, c.rest = new(request), rest{retrying, next + 7} }, step{state: retrying, at: next + 7}},
-		"another replica runs one":  {next - 9, func(c *contender) { c.open.set(look{tick: 5, at: next - 2}) }, step{state: watching, at: next - 2}},
-		"until after the next":      {next - 9, func(c *contender) { c.open.set(look{tick: 5, at: next + 2}) }, step{state: resting, at: next}},
-		"its lease has run out":     {next, func(c *contender) { c.open = looks{{tick: 5, at: next}, {tick: 6, at: next - 1}} }, step{state: takingOver, at: next, tick: 5}},
-		"there may be room for it":  {next - 9, func(c *contender) { c.open.set(look{tick: 5, at: next + 2, short: true}) }, step{state: takingOver, at: next - 9, tick: 5}},
-		"reported to be decided":    {next, func(c *contender) { c.hints.watermark = next }, step{state: confirming, at: 1}},
+		"removed":               {func(c *contender) { c.gone = true }, job.Removed},
+		"the replica stops":     {func(c *contender) { c.s.stopping.Store(true) }, job.Removed},
+		"the clock has stepped": {func(c *contender) { c.s.trust.Look(0, time.Hour, 0, 0) }, job.Untrusted},
+		"none of these":         {func(*contender) {}, job.Unread},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil })
 			s.trust.Begin(0, 0, true, clock.MemberClocks{})
 			c := s.jobs.Load().contenders[0]
-			c.synced, c.cursor = true, plan.Cursor{}.Advance(next-1, c.TickAfter)
 			test.change(c)
-			got := c.stepLocked(test.now)
-			require.Equal(t, test.want.state.String(), got.state.String())
-			require.Equal(t, test.want, got)
+			require.Equal(t, job.Step{State: test.want}, c.stepLocked(1_800_000_000_000))
 		})
 	}
-}
-
-func TestEveryStateHasAName(t *testing.T) {
-	require.Len(t, stateNames, int(takingOver)+1)
-	require.Equal(t, "state -1", state(-1).String())
-	require.Equal(t, "state 99", state(99).String())
 }
 
 func TestPendingClaimIsRepeatedAsItWas(t *testing.T) {
 	s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil })
 	c := s.jobs.Load().contenders[0]
-	c.synced = true
-	first := c.beginLocked(&request{claim: c.claim(60_000)})
-	id := first.claim.Request
+	c.Read(protocol.Record{Watermark: 1}, 0, 0)
+	first := c.Decide(60_000, false)
+	c.beginLocked(first)
+	id := first.Claim.Request
 	c.receiveLocked(first, reply{failed: true})
-	require.Equal(t, retrying, c.rest.state)
-	require.Same(t, first, c.pending)
-	require.Same(t, first, c.beginLocked(c.pending))
-	require.Equal(t, id, first.claim.Request)
+	require.Equal(t, job.Retrying, c.Rest.State)
+	require.Same(t, first, c.Pending)
+	require.Same(t, first, c.doLocked(job.Step{State: job.Retrying}, 60_000))
+	require.Equal(t, id, first.Claim.Request)
+	require.True(t, first.Claim.Repeated)
 
 	c.receiveLocked(first, reply{received: time.Now(), answer: protocol.Answer{Status: protocol.Decided, Watermark: 60_000}})
-	require.Nil(t, c.pending)
-	require.EqualValues(t, 60_000, c.cursor.Watermark)
+	require.Nil(t, c.Pending)
+	require.EqualValues(t, 60_000, c.Cursor.Watermark)
 }
 
 func TestFailedSkipIsDecidedAgain(t *testing.T) {
 	s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil })
 	c := s.jobs.Load().contenders[0]
-	r := &request{skip: c.skip(plan.Decision{Action: plan.SkipTicks, Tick: 60_000, Count: 1})}
+	c.Read(protocol.Record{Watermark: 1}, 0, 0)
+	r := c.Decide(1_800_000_000_000, false) // all but the newest are too old
+	require.True(t, r.Skips())
 	c.beginLocked(r)
 	c.receiveLocked(r, reply{failed: true})
-	require.Same(t, r, c.pending, "at once again: it may have been done")
-	c.beginLocked(c.pending)
+	require.Same(t, r, c.Pending, "at once again: it may have been done")
+	c.beginLocked(c.Pending)
 	c.receiveLocked(r, reply{failed: true})
-	require.Nil(t, c.pending)
-	require.Equal(t, retrying, c.rest.state)
+	require.Nil(t, c.Pending)
+	require.Equal(t, job.Retrying, c.Rest.State)
 }

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"github.com/solotick/solotick/scheduler/internal/clock"
-	"github.com/solotick/solotick/scheduler/internal/plan"
 	"github.com/solotick/solotick/scheduler/internal/storehealth"
 
 	"context"
@@ -13,7 +12,6 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/steady"
-	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -87,7 +85,7 @@ func (s *Scheduler) beat(ctx context.Context) {
 		case <-t.C:
 		case <-s.looks:
 			after = s.clock.Local(time.Now()) + 1
-			sleep.For(ctx, lateRetry*time.Millisecond) // many claims may ask for the same look
+			sleep.For(ctx, lateRetry) // many claims may ask for the same look
 		case <-s.health.Trouble:
 			after = s.clock.Local(time.Now()) + 1
 			sleep.For(ctx, probeEvery/2)
@@ -145,7 +143,9 @@ func (s *Scheduler) remembers(since time.Time) {
 		s.observe(RecordsLost{Since: since})
 	}
 	for _, c := range s.jobs.Load().contenders {
-		c.storeForgot()
+		c.mu.Lock()
+		c.StoreForgot()
+		c.mu.Unlock()
 	}
 	s.wantSync()
 	s.renewer.Check() // what this replica runs
@@ -192,7 +192,7 @@ func (s *Scheduler) syncAll() bool {
 	var list []*contender
 	for _, c := range s.jobs.Load().contenders {
 		c.mu.Lock()
-		if !c.synced || c.stale {
+		if c.Record.NeedsReading() {
 			list = append(list, c)
 		}
 		c.mu.Unlock()
@@ -225,19 +225,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	for i, c := range part {
 		c.mu.Lock()
 		defined[i] = c.Job
-		syncs[i] = protocol.Sync{
-			Name: c.name, Known: c.knownLocked(), Watermark: c.LastDue(now), Revision: c.Job.ScheduleRevision(), Schedule: plan.ScheduleText(c.Job),
-			Paused: c.paused, Policy: wire.PolicyOf(c.Job.Spec()), Defines: !c.defined, Until: s.until(),
-		}
-		switch known := c.knownLocked(); {
-		case !c.made:
-		case since > c.since:
-			// A tick that was due after the loss cannot have been granted before it, but for one that
-			// others have reported: their definition may differ. Of the rest nobody knows.
-			syncs[i].Watermark = max(c.LastDue(since), min(c.hints.watermark, since), known)
-		case known > 0: // the record is gone alone
-			syncs[i].Watermark = known
-		}
+		syncs[i] = c.ReadRequest(now, since, s.until())
 		c.mu.Unlock()
 	}
 	began := time.Now()
@@ -253,19 +241,11 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		return false
 	}
 	for i, c := range part {
-		c.mu.Lock()
-		if c.Job != defined[i] { // it was defined again meanwhile
-			c.mu.Unlock()
+		if !c.read(records[i], since, defined[i]) { // it was defined again meanwhile
 			s.wantSync()
 			continue
 		}
-		remembers := c.made && c.since == since
-		c.since = since
-		s.noteEdit(c, records[i], began, received)
-		c.doubtRecordLocked(records[i], remembers)
-		c.syncedLocked(records[i])
-		c.unlock()
-		c.poke()
+		s.noteEdit(c.Name, defined[i], records[i], began, received)
 	}
 	s.news.publish()
 	return true
@@ -318,7 +298,11 @@ func resubscribe(ctx context.Context, subscribe func(context.Context)) {
 // may have gone back in time, and those of jobs whose triggers this replica runs first.
 func (s *Scheduler) verify() {
 	for _, c := range s.jobs.Load().contenders {
-		c.verifyRecord()
+		c.mu.Lock()
+		if c.Record.IsRead() && !c.gone && c.KnowsBest() {
+			c.Confirm(s.clock.Ms())
+		}
+		c.mu.Unlock()
 	}
 }
 

@@ -1,6 +1,4 @@
-package scheduler
-
-import "time"
+package job
 
 // awaited is what decides whether a job is overdue: its first undecided tick, and its open ones.
 // All times are Unix ms of fleet time, and 0 is none.
@@ -46,37 +44,4 @@ func overdue(a awaited) int64 {
 		return 0
 	}
 	return max(a.now-since-a.grace, 0)
-}
-
-// overdueLocked returns how long the job has been overdue, as far as this replica knows, in ms.
-func (c *contender) overdueLocked() int64 {
-	now, known := c.s.clock.Ms(), c.s.clock.MsAt(*c.KnownSince)
-	if c.s.lookedAt.Load() == 0 { // the store has never said its time: this machine's has to do
-		now, known = time.Now().UnixMilli(), c.KnownSince.UnixMilli()
-	}
-	a := awaited{
-		now: now, grace: c.policiesLocked().Grace(), edited: c.edited, blocked: c.blocked,
-		paused: c.Spec.Paused || c.paused != nil,
-	}
-	next := c.nextLocked()
-	if next == 0 && !c.synced { // the store has not said where the job stands
-		next = c.TickAfter(max(known, c.cursor.Watermark))
-	}
-	if next != 0 {
-		a.due = c.Due(next)
-	}
-	for _, l := range c.open {
-		if free := l.freeSince(); free != 0 && free <= now {
-			a.free = append(a.free, free)
-		}
-	}
-	return overdue(a)
-}
-
-// freeSince returns since when the tick could have begun, or 0 if it is not known to be free.
-func (l look) freeSince() int64 {
-	if l.free != 0 {
-		return l.free
-	}
-	return l.at
 }

@@ -1,0 +1,181 @@
+package job
+
+import "github.com/solotick/solotick/scheduler/internal/reports"
+
+// Hints are reports of other replicas that no answer of the store has confirmed. They may be wrong,
+// so they tell when to look at the record, and never what the record says.
+type Hints struct {
+	watermark int64 // above the confirmed one; 0 for none
+	next      int64 // the first tick after it; 0 for none, unknownTick before anybody has asked
+	since     int64 // when the first was received that is not confirmed
+	doubted   int64 // the watermark which the record was found to be behind
+}
+
+// unknownTick is a tick that nobody has looked up yet.
+const unknownTick = -1
+
+const (
+	// confirmEvery is how often the first backup confirms its reports, in ms. So two replicas know
+	// the watermark, and a wrong report is found.
+	confirmEvery = 30_000
+	// aheadBy is how far a reported tick may be in the future, in ms, because fleet time is an
+	// estimate.
+	aheadBy = 1000
+	// reportedLate is how much the end of a reported lease may be too late, in ms: it is rounded
+	// up, and counted from when the sender was answered.
+	reportedLate = reports.UntilStep + 200
+	// maxReported bounds how many open ticks a replica remembers from reports.
+	maxReported = 256
+)
+
+// ahead reports whether others have reported a later watermark than the confirmed one.
+func (h *Hints) ahead(confirmed int64) bool { return h.watermark > confirmed }
+
+// report applies a watermark that was reported.
+func (h *Hints) report(watermark, confirmed, now int64) {
+	if watermark <= max(confirmed, h.watermark) {
+		return
+	}
+	if !h.ahead(confirmed) {
+		*h = Hints{since: now}
+	}
+	h.watermark, h.next = watermark, unknownTick
+}
+
+// after returns the first tick after the reported watermark, or 0 if there is none.
+func (h *Hints) after(tickAfter func(int64) int64) int64 {
+	if h.next == unknownTick {
+		h.next = tickAfter(h.watermark)
+	}
+	return h.next
+}
+
+// read compares the reports with the watermark of a record that was read, and reports whether the
+// others must be asked. If the watermark is behind, either the report was wrong or the store has
+// lost a write. A replica that knows the write from the store writes it back; if none has done so
+// after a while, the record is right. With delivery at most once the read itself has written the
+// reported watermark back: see [View.Known].
+func (h *Hints) read(watermark, confirmed int64) (ask bool) {
+	if h.ahead(confirmed) && h.watermark > watermark && h.doubted == 0 {
+		h.doubted = h.watermark
+		return true
+	}
+	*h = Hints{}
+	return false
+}
+
+// IsAheadOf reports whether others have reported a later watermark than this one.
+func (h *Hints) IsAheadOf(watermark int64) bool { return watermark < h.watermark }
+
+// upcoming returns the next tick to claim, as far as is known, or 0 if there is none. The replica
+// that claims first relies on what it knows itself, so that a wrong report cannot keep it from a
+// tick.
+func (v *View) upcoming() int64 {
+	if v.Turn.Place().Rank > 0 {
+		return v.Next()
+	}
+	return v.Cursor.Next
+}
+
+// Next returns the first tick that nobody has reported as decided or open, or 0 if there is none.
+func (v *View) Next() int64 {
+	if !v.Hints.ahead(v.Cursor.Watermark) {
+		return v.Cursor.Next
+	}
+	return v.Hints.after(v.TickAfter)
+}
+
+// Watermark returns the newest watermark that anybody has reported.
+func (v *View) Watermark() int64 { return max(v.Cursor.Watermark, v.Hints.watermark) }
+
+// unconfirmed reports whether there are reports that no answer of the store has confirmed.
+func (v *View) unconfirmed() bool { return v.Hints.ahead(v.Cursor.Watermark) || v.Doubt.unread }
+
+// confirmAt returns when to confirm what others have reported, or 0 for never.
+func (v *View) confirmAt() int64 {
+	switch rank := v.Turn.Place().Rank; {
+	case !v.unconfirmed():
+		return 0
+	case rank == 0:
+		return 1 // before its next tick is due, if there is time
+	case rank == 1 && v.Hints.ahead(v.Cursor.Watermark):
+		return v.Hints.since + confirmEvery
+	default:
+		return 0
+	}
+}
+
+// Learn applies a report of another replica, and returns when the replica must act at the latest, or
+// 0 if that has not changed. Most reports are about ticks that others claim first, and come before
+// this replica would look at the tick. Then it looks as planned, and finds the report.
+func (v *View) Learn(r reports.Report, from string, now int64) (soon int64) {
+	if r.Tick > now+aheadBy {
+		return 0
+	}
+	until := min(r.Until, now+ms(v.TTL)) // whatever it says: the record is read in time for a takeover
+	switch r.Kind {
+	case reports.Granted:
+		soon = v.expect(Look{tick: r.Tick, at: until + v.Turn.Takeover(from)}, r.Until, now)
+	case reports.Queued:
+		soon = v.expect(Look{tick: r.Tick, at: until + v.Turn.Takeover(), kind: queued}, r.Until, now)
+	case reports.Settled:
+		v.Doubt.reportSettled(r.Tick)
+		if !v.Pending.Claims(r.Tick) {
+			v.Open.Drop(r.Tick)
+		}
+	case reports.Busy:
+		if r.Tick >= v.Next() { // the grants before it may be reported later
+			v.Rest.blocked = max(v.Rest.blocked, until)
+		}
+		if r.Tick == v.upcoming() && v.Turn.Place().Rank > 0 {
+			v.Turn.from = max(v.Turn.from, until)
+		}
+	case reports.Full:
+		soon = v.passedBy(r.Tick, from, now)
+	case reports.Decided, reports.Behind, reports.Answered, reports.Leaving:
+	}
+	if r.Watermark {
+		v.Hints.report(r.Tick, v.Cursor.Watermark, now)
+	}
+	if v.Turn.place.Rank <= 1 || v.Room.IsShort() { // those of rank 0 and 1 confirm reports
+		return 1
+	}
+	return soon
+}
+
+// expect plans a look at a tick that was reported as open, with a lease until then, and returns when
+// that look is.
+//
+// The lease may have been granted before this replica was woken, and have been released since,
+// because the report may arrive after the notification. So the first two in the order look at once
+// all the same.
+func (v *View) expect(l Look, until, now int64) int64 {
+	if v.Running[l.tick] != nil || len(v.Open) >= maxReported || v.Pending.Claims(l.tick) {
+		return l.at
+	}
+	granted := until - v.TTL.Milliseconds() - reportedLate
+	if granted <= v.Turn.woke && v.Turn.Place().Rank <= 1 {
+		if known := v.Open.of(l.tick); known != nil && known.released {
+			return known.at
+		}
+		l.at, l.released = now+v.Turn.Backup(), true
+	}
+	v.Open.Set(l)
+	return l.at
+}
+
+// passedBy records that a replica has no room for a tick, and returns when to claim the tick, or 0
+// if that has not changed.
+func (v *View) passedBy(tick int64, replica string, now int64) int64 {
+	if !v.Turn.passedBy(tick, replica) {
+		return 0
+	}
+	switch l := v.Open.of(tick); {
+	case l != nil:
+		l.at = min(l.at, now+v.Turn.placeFor(tick).Takeover())
+		return l.at
+	case tick == v.upcoming():
+		return max(v.Turn.claimAt(tick), 1)
+	}
+	return 0
+}
