@@ -38,7 +38,7 @@ func BenchmarkReports(b *testing.B) {
 	b.ResetTimer()
 	for done := 0; done < b.N; done += atOnce {
 		tick := 60_000 * int64(1+done/count)
-		p := reports.Message{Since: s.remembered(), Replica: "replica-0", Instance: "another"}
+		p := reports.Message{Since: s.remembersSince().UnixMicro(), Replica: "replica-0", Instance: "another"}
 		for _, c := range list[done%count : done%count+atOnce] {
 			p.Reports = append(p.Reports, reports.Report{Kind: reports.Settled, Job: c.Name, Tick: tick, Watermark: true})
 		}

@@ -100,6 +100,13 @@ func (c *contender) unlock() {
 	}
 }
 
+// locked calls f with the mutex locked.
+func (c *contender) locked(f func()) {
+	c.mu.Lock()
+	defer c.unlock()
+	f()
+}
+
 // pokeLocked makes the contender look for work at once.
 func (c *contender) pokeLocked() {
 	c.Rest.End()
@@ -144,14 +151,6 @@ func (c *contender) reread() {
 		c.Record.Forget()
 		c.Sync()
 	}
-}
-
-// recovered repeats what failed, because the store answers again.
-func (c *contender) recovered() {
-	c.mu.Lock()
-	defer c.unlock()
-	c.Turn.CountFrom(c.s.clock.Ms())
-	c.pokeLocked()
 }
 
 // learn applies a report of another replica.

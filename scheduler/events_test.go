@@ -60,23 +60,18 @@ func disturb(t *testing.T, draw *rand.Rand) {
 	c := s.jobs.Load().byName["job"]
 	first := c.TickAfter(time.Now().UnixMilli())
 	kinds := []reports.Report{{Kind: reports.Granted}, {Kind: reports.Queued}, {Kind: reports.Settled}, {Kind: reports.Busy}, {Kind: reports.Decided}, {Kind: reports.Behind}}
-	locked := func(f func()) {
-		c.mu.Lock()
-		defer c.unlock()
-		f()
-	}
 	events := []func(now int64){
-		func(int64) { locked(c.pokeLocked) },
+		func(int64) { c.locked(c.pokeLocked) },
 		func(int64) { c.woken(0) },
 		func(now int64) { c.woken(now - draw.Int64N(3000)) }, // nobody has triggered that
 		func(int64) { c.cancelled() },
-		func(int64) { c.recovered() },
+		func(int64) { s.answersAgain() },
 		func(int64) { c.roomFreed() },
 		func(int64) { c.verify() },
 		func(int64) { c.reread() },
 		func(int64) { c.reschedule() },
-		func(now int64) { locked(func() { c.ClockChanged(now) }); s.wantSync() },
-		func(int64) { locked(c.StoreForgot); s.wantSync() },
+		func(now int64) { c.locked(func() { c.ClockChanged(now) }); s.syncer.wanted.Set() },
+		func(int64) { c.locked(c.StoreForgot); s.syncer.wanted.Set() },
 		func(int64) { c.setHandler(job) },
 		func(now int64) {
 			c.questioned(reports.InquiryID{Asker: "another", Number: draw.Int64N(5)}, now-draw.Int64N(5000))

@@ -103,7 +103,7 @@ func (s *Scheduler) sendReports(ctx context.Context) {
 		}
 		s.feed.collect(ctx, max(batchTime, betweenBatches-time.Since(last)))
 		limited, cancel := s.call()
-		s.sendQuestions(limited)
+		s.syncer.sendQuestions(limited)
 		s.send(limited, s.feed.take())
 		cancel()
 	}
@@ -122,7 +122,7 @@ func (f *feed) collect(ctx context.Context, d time.Duration) {
 }
 
 func (s *Scheduler) send(ctx context.Context, list []reports.Report) {
-	p := reports.Message{Since: s.remembered(), Replica: s.replica, Instance: s.epoch, Reports: list}
+	p := reports.Message{Since: s.remembersSince().UnixMicro(), Replica: s.replica, Instance: s.epoch, Reports: list}
 	for _, message := range p.Encode() {
 		if s.store.Publish(ctx, message) != nil {
 			return // others look for themselves
@@ -152,7 +152,7 @@ func (s *Scheduler) received(message []byte) {
 		return
 	}
 	set, now := s.jobs.Load(), s.clock.Ms()
-	counts := p.Since == s.remembered() && !s.trust.Holds()
+	counts := p.Since == s.remembersSince().UnixMicro() && !s.trust.Holds()
 	s.peers.Work.See(p.Replica, p.Reports, now)
 	var questions []reports.Report
 	for _, r := range p.Reports {
@@ -163,19 +163,12 @@ func (s *Scheduler) received(message []byte) {
 		case r.Kind == reports.Behind:
 			questions = append(questions, r)
 		case r.Kind == reports.Answered:
-			s.memberAnswered(reports.InquiryID{Asker: r.Job, Number: r.Tick}, p.Replica)
+			s.syncer.memberAnswered(reports.InquiryID{Asker: r.Job, Number: r.Tick}, p.Replica)
 		case c != nil:
 			c.learn(r, p.Replica, now)
 		}
 	}
-	s.questioned(p.Replica, p.Instance, questions)
-}
-
-// remembered returns how far back the store remembers, in Unix µs.
-func (s *Scheduler) remembered() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.since.UnixMicro()
+	s.syncer.questioned(p.Replica, p.Instance, questions)
 }
 
 // rank ranks the live replicas. If the order has changed, jobs are claimed at other times.

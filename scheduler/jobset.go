@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -25,6 +28,13 @@ func newJobSet() *jobSet {
 	return &jobSet{
 		byName: map[string]*contender{}, leading: map[string]*leader{},
 		all: map[string]string{}, revisions: map[string]string{},
+	}
+}
+
+// each calls f with each contender, which is locked.
+func (s *jobSet) each(f func(c *contender)) {
+	for _, c := range s.contenders {
+		c.locked(func() { f(c) })
 	}
 }
 
@@ -142,8 +152,8 @@ func (s *Scheduler) updateLocked() Changes {
 	if s.leads != nil {
 		s.startLeaders()
 	}
-	s.wantSync()
-	s.wantAnnounce()
+	s.syncer.wanted.Set()
+	s.announcer.wanted.Set()
 	return changes
 }
 
@@ -187,4 +197,75 @@ func (s *jobSet) working() []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
+}
+
+// groupSets returns each set of groups that jobs of this replica name, sorted. The empty set, which
+// every replica serves, comes first.
+func (s *jobSet) groupSets() [][]string {
+	sets := [][]string{nil}
+	known := map[string]bool{"[]": true}
+	add := func(groups []string) {
+		groups = groupsOf(groups)
+		if text := fmt.Sprint(groups); !known[text] {
+			known[text] = true
+			sets = append(sets, groups)
+		}
+	}
+	s.each(func(c *contender) { add(c.Job.Spec().Groups) })
+	for _, l := range s.leaders {
+		add(l.job.Spec().Groups)
+	}
+	return sets
+}
+
+// JobStatus is this replica's knowledge of a job.
+type JobStatus struct {
+	Name      string
+	Next      time.Time // the next tick that is not decided; zero when there is none, or before the store has answered
+	Watermark time.Time // every tick up to it is decided; zero before the store has answered
+	Leader    bool      // it is a leader task, which has no ticks
+	Leads     bool      // and this replica runs it
+	// Overdue is for how long a tick that neither runs nor is settled has been late, by the
+	// schedule, the job's jitter and its misfire grace. It grows while the store is away and while
+	// no replica has room. It is 0 if the next tick is paused or waits for one that runs, and for a
+	// leader task.
+	Overdue time.Duration
+	// LastSuccess and LastFailure are when a tick was last settled as succeeded and as failed, by
+	// fleet time, as far as this replica knows. The newer of the two is in the record.
+	LastSuccess, LastFailure time.Time
+	// FailingSince is since when attempts of a run by this replica fail, two in a row or more, of a
+	// leader task too. It is zero once an attempt has run for 5 min and for two of the longest
+	// waits of its retry policy.
+	FailingSince time.Time
+}
+
+// Jobs returns the jobs that this replica contends for, sorted by name.
+func (s *Scheduler) Jobs() []JobStatus {
+	set := s.jobs.Load()
+	list := make([]JobStatus, 0, len(set.contenders)+len(set.leaders))
+	failing := s.failing.Since(s.clock.Now())
+	for _, c := range set.contenders {
+		status := JobStatus{Name: c.Name, FailingSince: failing[c.Name]}
+		c.mu.Lock()
+		status.LastSuccess, status.LastFailure = wire.FromMilli(c.Ended.Success), wire.FromMilli(c.Ended.Failure)
+		if next := c.Next(); next != 0 {
+			status.Next = time.UnixMilli(next).UTC()
+		}
+		if watermark := c.Watermark(); watermark != 0 {
+			status.Watermark = time.UnixMilli(watermark).UTC()
+		}
+		now, known := s.clock.Ms(), s.clock.MsAt(*c.KnownSince)
+		if s.lookedAt.Load() == 0 { // the store has never said its time: this machine's has to do
+			now, known = time.Now().UnixMilli(), c.KnownSince.UnixMilli()
+		}
+		status.Overdue = time.Duration(c.Overdue(now, known)) * time.Millisecond
+		c.mu.Unlock()
+		list = append(list, status)
+	}
+	for _, l := range set.leaders {
+		name := l.job.Name()
+		list = append(list, JobStatus{Name: name, Leader: true, Leads: l.leads.Load(), FailingSince: failing[name]})
+	}
+	slices.SortFunc(list, func(a, b JobStatus) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }

@@ -33,7 +33,7 @@ type leader struct {
 	s       *Scheduler
 	job     *jobs.Job
 	handler atomic.Pointer[jobs.Handler]
-	wake    chan struct{}           // of size 1
+	wake    sleep.Signal
 	leads   atomic.Bool             // the handler runs, or will again
 	cancel  context.CancelCauseFunc // nil before it is started; guarded by Scheduler.updating
 
@@ -45,7 +45,7 @@ type leader struct {
 }
 
 func newLeader(s *Scheduler, job *jobs.Job) *leader {
-	l := &leader{s: s, job: job, wake: make(chan struct{}, 1)}
+	l := &leader{s: s, job: job, wake: sleep.NewSignal()}
 	l.setHandler(job)
 	return l
 }
@@ -60,13 +60,6 @@ func (l *leader) setHandler(job *jobs.Job) {
 func (l *leader) end(cause error) {
 	if l.cancel != nil {
 		l.cancel(cause)
-	}
-}
-
-func (l *leader) nudge() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -86,7 +79,7 @@ func (l *leader) run(ctx context.Context) {
 		switch {
 		case err != nil: // the same request again: it may have been granted
 		case answer.Status == protocol.Granted:
-			l.s.tookOver(c.Name, 0, answer)
+			l.s.facts.tookOver(c.Name, 0, answer)
 			l.holdUntilPaused(ctx, c, answer, sent)
 			c.Request, wait = l.s.request(), 0
 		case answer.Status == protocol.Held:
@@ -177,9 +170,7 @@ func (l *leader) unsure() (time.Duration, error) {
 	if wait := l.s.quietFor(); wait > 0 { // another may hold the lock, and be about to renew it
 		return wait, nil
 	}
-	l.s.mu.Lock()
-	since := l.s.since
-	l.s.mu.Unlock()
+	since := l.s.remembersSince()
 	if !l.since.IsZero() && !since.Equal(l.since) {
 		l.forgot = true
 	}

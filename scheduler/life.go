@@ -163,3 +163,105 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("scheduler: still running after they were cancelled: %s; their handlers must return when their context ends",
 		strings.Join(e.Jobs, ", "))
 }
+
+// WaitReady returns nil once the store has a record of every job of the last [Scheduler.Update]:
+// from then on ticks are claimed, and jobs can be triggered and paused. If ctx ends first, the
+// error wraps the cause of ctx and the last failure of the store, and says what to change. It may
+// be called before [Scheduler.Start], or beside [Scheduler.Run].
+func (s *Scheduler) WaitReady(ctx context.Context) error {
+	for {
+		news := s.news.wait()
+		switch {
+		case s.stopping.Load():
+			return ErrStopping
+		case s.health.IsWorking() && s.life.isStarted() && s.jobs.Load().known():
+			return nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return s.notReady(context.Cause(ctx))
+		}
+	}
+}
+
+// notReady returns the error of a wait for a ready store that has ended.
+func (s *Scheduler) notReady(why error) error {
+	switch last := s.health.LastError(); {
+	case !s.life.isStarted():
+		return fmt.Errorf("scheduler: not ready: %w; neither Start nor Run was called", why)
+	case last == nil && s.health.IsUp():
+		return fmt.Errorf("scheduler: not ready: %w; the store has no record of some jobs yet", why)
+	case last == nil:
+		return fmt.Errorf("scheduler: not ready: %w; the store has not answered yet", why)
+	default:
+		text := ""
+		if hint := s.store.Hint(last); hint != "" {
+			text = "; " + hint
+		}
+		return fmt.Errorf("scheduler: not ready: %w; the store said: %w%s", why, last, text)
+	}
+}
+
+// known reports whether the store has a record of every job.
+func (s *jobSet) known() bool {
+	known := true
+	s.each(func(c *contender) { known = known && c.Record.IsRead() })
+	return known
+}
+
+// news wakes those that wait for a change.
+type news struct {
+	mu sync.Mutex
+	ch chan struct{} // nil when nobody waits
+}
+
+// wait returns a channel that is closed at the next change.
+func (n *news) wait() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ch == nil {
+		n.ch = make(chan struct{})
+	}
+	return n.ch
+}
+
+// publish wakes all that wait.
+func (n *news) publish() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ch != nil {
+		close(n.ch)
+		n.ch = nil
+	}
+}
+
+// repeatOutages reports once a minute that the store still does not answer, until ctx ends.
+func (s *Scheduler) repeatOutages(ctx context.Context) {
+	const again = time.Minute
+	var began, next time.Time // of an outage; the zero time while there is none
+	for {
+		news, now := s.news.wait(), time.Now()
+		var due <-chan time.Time
+		switch {
+		case s.health.IsUp():
+			began = time.Time{}
+		case began.IsZero():
+			began, next = now, now.Add(again)
+		case !now.Before(next):
+			next = next.Add(again)
+			if err := s.health.LastError(); err != nil {
+				s.observe(StoreChanged{Away: now.Sub(began), Err: err, Hint: s.store.Hint(err)})
+			}
+		}
+		if !began.IsZero() {
+			due = time.After(time.Until(next))
+		}
+		select {
+		case <-news:
+		case <-due:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

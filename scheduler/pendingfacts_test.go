@@ -10,7 +10,7 @@ import (
 )
 
 func TestPendingFactsAreBounded(t *testing.T) {
-	f := newFacts()
+	f := newFacts(nil)
 	for range 2 * mostPending {
 		f.add("job", fleet.Fact{Kind: wire.FactAway})
 	}

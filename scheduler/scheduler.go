@@ -2,13 +2,11 @@ package scheduler
 
 import (
 	"github.com/solotick/solotick/scheduler/internal/admission"
-	"github.com/solotick/solotick/scheduler/internal/clock"
 	"github.com/solotick/solotick/scheduler/internal/job"
 	"github.com/solotick/solotick/scheduler/internal/membership"
 	"github.com/solotick/solotick/scheduler/internal/plan"
 	"github.com/solotick/solotick/scheduler/internal/reports"
 	"github.com/solotick/solotick/scheduler/internal/runs"
-	"github.com/solotick/solotick/scheduler/internal/storehealth"
 
 	"context"
 	"crypto/rand"
@@ -26,6 +24,7 @@ import (
 	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
@@ -34,78 +33,46 @@ import (
 // Scheduler runs jobs as one replica of a fleet. Make one with [New]; it is safe for concurrent
 // use.
 type Scheduler struct {
-	store     lease.Store
+	*link
 	namespace string
-	replica   string
-	ttl       time.Duration
 	grace     time.Duration
+	groups    []string
+	version   string
+	module    string
+	wrappers  []chain.Wrapper
 	observers *observers
-	observe   func(Event) // of observers
-	observed  bool        // somebody wants every event, not the failures only
+	observed  bool   // somebody wants every event, not the failures only
+	epoch     string // distinguishes the requests of this Scheduler from those of others
+	requests  atomic.Uint64
 
-	clock   *clock.Clock
-	trust   *clock.Trust
-	health  *storehealth.Health
-	contact *storehealth.Contact
-	timers  *admission.Timers[*contender]
-	queue   *admission.Queue[*contender]
-	calls   *storehealth.Timeout
-	renewer *lease.Renewer
-	peers   *membership.Peers
-	feed    *feed
+	timers    *admission.Timers[*contender]
+	queue     *admission.Queue[*contender]
+	capacity  *admission.Capacity
+	inflight  *admission.Inflight
+	peers     *membership.Peers
+	feed      *feed
+	facts     *facts
+	syncer    *syncer
+	announcer *announcer
+	failing   runs.Failing
 
-	inquiries *reports.Inquiries
-
-	sets *heartbeat.JobSets
-
-	self *job.Replica // as its jobs know it
-
-	capacity *admission.Capacity
-	inflight *admission.Inflight
-
-	groups   []string
-	version  string
-	module   string
-	wrappers []chain.Wrapper
-
-	updating   sync.Mutex
-	registry   *jobs.Registry // all jobs, those of other groups too; guarded by updating
-	common     plan.Common    // guarded by updating
-	jobs       atomic.Pointer[jobSet]
-	announces  chan struct{} // of size 1: a heartbeat is to be sent now
-	looks      chan struct{} // of size 1: the store's clock is to be looked at now
-	firstLooks chan struct{} // of size 1: full while a look decides whether the clock is trusted at the start, which asks the store
-	seen       FleetSeen     // the last
-	seenBy     *jobSet       // what it was made for, with these members; nil where others may make a difference
-	seenKinds  map[memberKind]bool
-	living     atomic.Int32 // replicas that were seen last
-	facts      *facts
-	failing    runs.Failing
-	instances  membership.Instances  // of this replica's id
-	heartbeats membership.Heartbeats // of the members
-	offset     time.Duration         // of the clock, as the last heartbeat said it
-	lookedAt   atomic.Int64          // when the store last said its time, a reading of clock.local + 1; 0 before the first time
-	processes  int                   // as ReplicaShared said last
+	self     *job.Replica // as its jobs know it
+	updating sync.Mutex
+	registry *jobs.Registry // all jobs, those of other groups too; guarded by updating
+	common   plan.Common    // guarded by updating
+	jobs     atomic.Pointer[jobSet]
 
 	life     *life
 	stopping atomic.Bool
 	stopped  chan struct{} // closed with it: no attempt begins any more
-	requests atomic.Uint64
-	epoch    string // distinguishes the requests of this Scheduler from those of others
+	ready    atomic.Bool
+	news     news // of readiness
 
 	runs, ends         context.Context // the parents of leases, and of settling
 	stopRuns, stopEnds context.CancelCauseFunc
 	leads              context.Context // the parent of leader tasks; nil before Run; guarded by updating
-	syncs              chan struct{}   // of size 1: someone has no record
-	ready              atomic.Bool
-	news               news // of readiness
-
-	working runs.Count // handlers that run
-	ending  runs.Count // runs, until the store was notified of their end
-
-	mu     sync.Mutex
-	since  time.Time            // since when the store remembers
-	unread map[string]time.Time // errors of records that cannot be read, and when an event said so
+	working            runs.Count      // handlers that run
+	ending             runs.Count      // runs, until the store was notified of their end
 }
 
 // New makes a scheduler of the jobs of the registry. Jobs that name groups count only if this
@@ -151,28 +118,22 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		o.observe = []func(Event){logFailures()}
 	}
 	s := &Scheduler{
-		store: store, life: newLife(), namespace: store.Namespace(), replica: o.replica, ttl: o.ttl, grace: o.grace,
-		observers: newObservers(o.sync, o.observe),
-		observed:  observed || len(o.sync) > 0,
-		timers:    admission.NewTimers[*contender](), calls: storehealth.NewTimeout(max(min(o.ttl/4, time.Second), 50*time.Millisecond)),
-		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
-		capacity: admission.NewCapacity(o.maxRuns), inflight: admission.NewInflight(o.ttl),
-		wrappers: o.wrap, groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: membership.Heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
+		namespace: store.Namespace(), grace: o.grace, groups: groupsOf(o.groups), version: o.version, module: o.module, wrappers: o.wrap,
+		observers: newObservers(o.sync, o.observe), observed: observed || len(o.sync) > 0, epoch: strings.ToLower(rand.Text()[:10]),
+		timers: admission.NewTimers[*contender](), capacity: admission.NewCapacity(o.maxRuns), inflight: admission.NewInflight(o.ttl),
+		peers: membership.NewPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), feed: newFeed(),
+		life: newLife(), stopped: make(chan struct{}),
 	}
 	s.queue = admission.NewQueue[*contender](s.inflight, o.ttl)
-	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
-	s.contact = storehealth.NewContact(o.ttl)
-	s.clock, s.trust, s.health = clock.New(), clock.NewTrust(o.ttl), storehealth.New(s.storeChanged, store.Hint)
-	s.facts, s.health.Back = newFacts(), s.storeIsBack
-	s.peers, s.feed = membership.NewPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed()
-	s.inquiries = reports.NewInquiries(s.epoch, o.ttl)
-	s.sets = heartbeat.NewJobSets(store)
-	s.renewer = lease.NewRenewer(store)
-	s.renewer.Observe(s.renewed)
+	s.syncer = &syncer{Scheduler: s, wanted: sleep.NewSignal(), inquiries: reports.NewInquiries(s.epoch, o.ttl)}
+	s.announcer = &announcer{Scheduler: s, wanted: sleep.NewSignal(), sets: heartbeat.NewJobSets(store)}
+	s.link = newLink(store, o.replica, o.ttl, s)
+	s.facts = newFacts(s.link)
+	s.health.Back = s.facts.storeIsBack
 	s.self = &job.Replica{
-		ID: s.replica, TTL: s.ttl, Peers: s.peers, Request: s.request, MaxStep: s.trust.Limit, Reporting: reportedWithin, Answering: s.inquiries.Time,
-		Sync: s.wantSync, Ask: s.inquire, Report: s.report, Wait: s.takeoverWait,
+		ID: s.replica, TTL: s.ttl, Peers: s.peers, Request: s.request, MaxStep: s.trust.Limit, Reporting: reportedWithin,
+		Answering: s.syncer.inquiries.Time, Sync: s.syncer.wanted.Set, Ask: s.syncer.inquire, Report: s.report, Wait: s.takeoverWait,
 	}
 	s.Update(registry)
 	return s, nil
@@ -189,58 +150,6 @@ func (s *Scheduler) Replica() string { return s.replica }
 // ticks are being contended for.
 func (s *Scheduler) Ready() bool {
 	return s.ready.Load() && s.health.IsWorking() && !s.trust.Holds() && !s.stopping.Load()
-}
-
-// JobStatus is this replica's knowledge of a job.
-type JobStatus struct {
-	Name      string
-	Next      time.Time // the next tick that is not decided; zero when there is none, or before the store has answered
-	Watermark time.Time // every tick up to it is decided; zero before the store has answered
-	Leader    bool      // it is a leader task, which has no ticks
-	Leads     bool      // and this replica runs it
-	// Overdue is for how long a tick that neither runs nor is settled has been late, by the
-	// schedule, the job's jitter and its misfire grace. It grows while the store is away and while
-	// no replica has room. It is 0 if the next tick is paused or waits for one that runs, and for a
-	// leader task.
-	Overdue time.Duration
-	// LastSuccess and LastFailure are when a tick was last settled as succeeded and as failed, by
-	// fleet time, as far as this replica knows. The newer of the two is in the record.
-	LastSuccess, LastFailure time.Time
-	// FailingSince is since when attempts of a run by this replica fail, two in a row or more, of a
-	// leader task too. It is zero once an attempt has run for 5 min and for two of the longest
-	// waits of its retry policy.
-	FailingSince time.Time
-}
-
-// Jobs returns the jobs that this replica contends for, sorted by name.
-func (s *Scheduler) Jobs() []JobStatus {
-	set := s.jobs.Load()
-	list := make([]JobStatus, 0, len(set.contenders)+len(set.leaders))
-	failing := s.failing.Since(s.clock.Now())
-	for _, c := range set.contenders {
-		status := JobStatus{Name: c.Name, FailingSince: failing[c.Name]}
-		c.mu.Lock()
-		status.LastSuccess, status.LastFailure = wire.FromMilli(c.Ended.Success), wire.FromMilli(c.Ended.Failure)
-		if next := c.Next(); next != 0 {
-			status.Next = time.UnixMilli(next).UTC()
-		}
-		if watermark := c.Watermark(); watermark != 0 {
-			status.Watermark = time.UnixMilli(watermark).UTC()
-		}
-		now, known := s.clock.Ms(), s.clock.MsAt(*c.KnownSince)
-		if s.lookedAt.Load() == 0 { // the store has never said its time: this machine's has to do
-			now, known = time.Now().UnixMilli(), c.KnownSince.UnixMilli()
-		}
-		status.Overdue = time.Duration(c.Overdue(now, known)) * time.Millisecond
-		c.mu.Unlock()
-		list = append(list, status)
-	}
-	for _, l := range set.leaders {
-		name := l.job.Name()
-		list = append(list, JobStatus{Name: name, Leader: true, Leads: l.leads.Load(), FailingSince: failing[name]})
-	}
-	slices.SortFunc(list, func(a, b JobStatus) int { return strings.Compare(a.Name, b.Name) })
-	return list
 }
 
 // Held returns how many leases this replica holds.
@@ -270,11 +179,11 @@ func (s *Scheduler) run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup
 	helpers.Go(func() { s.beat(background) })
-	helpers.Go(func() { s.sync(background) })
+	helpers.Go(func() { s.syncer.run(background) })
 	helpers.Go(func() { s.watch(background) })
-	helpers.Go(func() { s.sendHeartbeats(background) })
-	helpers.Go(func() { s.writeFacts(background) })
-	helpers.Go(func() { s.noteDefinitions(background) })
+	helpers.Go(func() { s.announcer.run(background) })
+	helpers.Go(func() { s.facts.run(background) })
+	helpers.Go(func() { (&definitionNotes{Scheduler: s}).run(background) })
 	helpers.Go(func() { s.sendReports(background) })
 	helpers.Go(func() { s.receiveReports(background) })
 	helpers.Go(func() { s.admit(background) })
@@ -291,7 +200,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	s.stopping.Store(true)
 	s.news.publish()
 	s.sendLeaving()
-	s.wantAnnounce()
+	s.announcer.wanted.Set()
 	close(s.stopped)
 	stopLeading(ErrStopping) // they would never end by themselves
 	s.queue.Serving.Wait()
@@ -349,8 +258,6 @@ func (s *Scheduler) drain() error {
 	return &StuckError{Jobs: s.jobs.Load().working()}
 }
 
-func (s *Scheduler) contending() bool { return !s.stopping.Load() }
-
 // request returns an id that no other request of the fleet has.
 func (s *Scheduler) request() string {
 	var buffer [32]byte
@@ -358,10 +265,81 @@ func (s *Scheduler) request() string {
 	return string(strconv.AppendUint(id, s.requests.Add(1), 36))
 }
 
-// renewed records a round of renewals.
-func (s *Scheduler) renewed(r lease.Renewal) {
-	if r.Took > 0 {
-		s.answered(storehealth.Renewals, r.Took, r.Err)
+const (
+	// verifyEvery is how often the records of ticks that wait for room are read, because others may
+	// have run those ticks.
+	verifyEvery = time.Second
+	// verifyAtOnce bounds how many are read each time.
+	verifyAtOnce = 64
+	// freeAfter is how long no tick may wait for room before the replica counts as having some.
+	// Otherwise many short waits would each send an event.
+	freeAfter = 10 * time.Second
+)
+
+// admit offers freed room to waiters and reports when the replica or the store is overloaded, until
+// ctx ends.
+func (s *Scheduler) admit(ctx context.Context) {
+	ticker := time.NewTicker(verifyEvery)
+	defer ticker.Stop()
+	var full, slow spell
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.capacity.Freed:
+			for w := s.capacity.Offer(); w != nil; w = s.capacity.Offer() {
+				w.Wake()
+			}
+		case <-ticker.C:
+			for _, w := range s.capacity.First(verifyAtOnce) {
+				w.Verify()
+			}
+			now, state := time.Now(), s.Capacity()
+			switch began, lasted := full.see(now, state.Waiting > 0); {
+			case began:
+				s.observe(CapacityChanged{Capacity: state, Full: true})
+			case lasted > 0:
+				s.observe(CapacityChanged{Capacity: state, Lasted: lasted})
+			}
+			at, waited := s.inflight.Delays()
+			switch began, lasted := slow.see(now, now.Sub(at) <= verifyEvery); {
+			case began:
+				s.observe(StoreLoadChanged{Overloaded: true, InFlight: s.inflight.Current(), Waiting: s.queue.Waiting(), Waited: waited})
+			case lasted > 0:
+				s.observe(StoreLoadChanged{Lasted: lasted})
+			}
+		}
 	}
-	s.observe(Renewed{r})
+}
+
+// spell is a period in which a condition keeps returning.
+type spell struct{ since, last time.Time }
+
+// see records whether the condition holds. It reports that a spell has begun, or how long it lasted
+// once the condition has not held for freeAfter.
+func (p *spell) see(now time.Time, is bool) (began bool, lasted time.Duration) {
+	switch {
+	case is && p.since.IsZero():
+		p.since, p.last = now, now
+		return true, 0
+	case is:
+		p.last = now
+	case !p.since.IsZero() && now.Sub(p.last) >= freeAfter:
+		lasted = max(p.last.Sub(p.since), verifyEvery)
+		p.since = time.Time{}
+	}
+	return false, lasted
+}
+
+// Capacity is how much a replica runs, and how much it may run.
+type Capacity struct {
+	MaxRuns int // the weight of jobs that it runs at a time; 0: no limit
+	Used    int // the weight of its runs, and of claims whose answer is not known yet
+	Waiting int // how many jobs have a tick that is due and that it has no room for; others may have
+}
+
+// Capacity returns how much this replica runs now, and how much it may run.
+func (s *Scheduler) Capacity() Capacity {
+	used, waiting := s.capacity.Load()
+	return Capacity{MaxRuns: s.capacity.Max, Used: used, Waiting: waiting}
 }

@@ -269,7 +269,7 @@ func (c *contender) grantedLocked(r *job.Request, a reply) {
 	if !r.Claim.OnlyOpen { // an open tick is granted while the job is paused, too
 		c.Record.Resume()
 	}
-	c.s.tookOver(c.Name, r.Claim.Tick, a.answer)
+	c.s.facts.tookOver(c.Name, r.Claim.Tick, a.answer)
 	l := c.s.begin(c, r.Claim, a.answer, r.Moment)
 	c.Running.Add(l)
 	if r.Overtaken && c.Spec.Overlap == jobs.Replace {

@@ -1,6 +1,10 @@
 package admission
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/solotick/solotick/internal/sleep"
+)
 
 // Slot is the place of a worker among the timers and in the queue.
 type Slot[W Worker] struct {
@@ -22,7 +26,7 @@ func NewSlot[W Worker](owner W) Slot[W] { return Slot[W]{Owner: owner, index: -1
 // removing a timer costs O(log n). Moving one to a later time costs nothing: its place in the heap
 // is corrected when the earlier time comes.
 type Timers[W Worker] struct {
-	Wake chan struct{} // of size 1: wake-ups may coalesce
+	Wake sleep.Signal
 
 	mu     sync.Mutex
 	heap   timerHeap[W]
@@ -30,7 +34,7 @@ type Timers[W Worker] struct {
 }
 
 // NewTimers returns an empty Timers.
-func NewTimers[W Worker]() *Timers[W] { return &Timers[W]{Wake: make(chan struct{}, 1)} }
+func NewTimers[W Worker]() *Timers[W] { return &Timers[W]{Wake: sleep.NewSignal()} }
 
 // Set makes the owner of s act at a time, or never if at is 0.
 func (t *Timers[W]) Set(s *Slot[W], at int64) {
@@ -49,14 +53,7 @@ func (t *Timers[W]) Set(s *Slot[W], at int64) {
 	}
 	if at != 0 && at < t.sleeps {
 		t.sleeps = at
-		t.nudge()
-	}
-}
-
-func (t *Timers[W]) nudge() {
-	select {
-	case t.Wake <- struct{}{}:
-	default:
+		t.Wake.Set()
 	}
 }
 

@@ -87,4 +87,7 @@ func TestReportOfAGrantFromBeforeTheNotificationIsLookedAtAtOnce(t *testing.T) {
 	v.Pending = &Request{Claim: protocol.Claim{Tick: next}}
 	v.Learn(late, "another", now)
 	require.Empty(t, v.Open, "this replica claims it")
+	v.Open.Set(Look{tick: next, at: now + 5})
+	v.Learn(reports.Report{Kind: reports.Settled, Tick: next}, "another", now)
+	require.Len(t, v.Open, 1, "the answer says what became of it")
 }

@@ -28,6 +28,7 @@ func TestRestFollowsFromTheAnswer(t *testing.T) {
 		"late":                    {Request{}, answer(protocol.Late), Rest{State: Settling, at: now + lateRetry}, false},
 		"busy":                    {Request{}, answer(protocol.Busy), Rest{State: Blocked, at: now + 401, blocked: now + 400, waiting: &waitingTick{}}, true},
 		"busy, but it has ended":  {Request{Overtaken: true}, answer(protocol.Busy), Rest{blocked: now + 400, waiting: &waitingTick{}}, true},
+		"busy, of an open tick":   {Request{Claim: protocol.Claim{OnlyOpen: true}}, answer(protocol.Busy), Rest{State: Blocked, at: now + 401, blocked: now + 400}, true},
 		"granted after it waited": {Request{waited: true}, answer(protocol.Granted), Rest{}, true},
 	} {
 		var r Rest

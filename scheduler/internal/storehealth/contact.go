@@ -1,6 +1,7 @@
 package storehealth
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -65,4 +66,95 @@ func (c *Contact) Lasts(now steady.Instant) (since, until steady.Instant, ok boo
 	silent := steady.Instant(c.silent.Load())
 	since, until, ok = c.Since(now)
 	return since, until, ok && (silent == 0 || silent.Until(now) > mostSilent)
+}
+
+// Failures follows how the requests about one job fail. If the store has several servers, others may
+// have answered meanwhile.
+type Failures struct {
+	row     int32          // how many failed in a row
+	since   steady.Instant // when the first of them was sent; 0 when there is none
+	contact steady.Instant // when the store answered again after a longer time of failures
+}
+
+// firstRetry and lastRetry bound the wait after a failure, which doubles each time, in ms. It ends
+// early when the store answers again.
+const firstRetry, lastRetry = 50, 1000
+
+// Add records a request that was sent then and failed, and returns after how many ms to send it again.
+func (f *Failures) Add(sent steady.Instant) (wait int64) {
+	if f.since == 0 {
+		f.since = sent
+	}
+	wait = min(int64(firstRetry)<<min(f.row, 10), lastRetry)
+	f.row++
+	return wait
+}
+
+// Answered records that a request was answered now. gap is what ends the contact.
+func (f *Failures) Answered(now steady.Instant, gap time.Duration) {
+	if f.silent(now, gap) {
+		f.contact = now
+	}
+	f.row, f.since = 0, 0
+}
+
+// silent reports whether the requests have failed for so long that those of a holder may have failed
+// too.
+func (f *Failures) silent(now steady.Instant, gap time.Duration) bool {
+	return f.since != 0 && f.since.Until(now) > gap
+}
+
+// LastsFor returns the contact with the part of the store that keeps a job, as Lasts does. reached is
+// what the store says about that part.
+func (c *Contact) LastsFor(f *Failures, now steady.Instant, reached func(gap time.Duration) (begun, ends steady.Instant, ok bool)) (since, until steady.Instant, ok bool) {
+	since, until, ok = c.Lasts(now)
+	if f.contact != 0 {
+		since = max(since, f.contact)
+	}
+	if ok {
+		var begun, ends steady.Instant
+		if begun, ends, ok = reached(c.Gap()); begun != 0 {
+			since, until = max(since, begun), min(until, ends)
+		}
+	}
+	return since, until, ok && !f.silent(now, c.Gap())
+}
+
+// Timeout bounds calls of the store. Calls that start at about the same time share a context and
+// its timer: a timer for each call would be a good part of its cost if the store is near.
+type Timeout struct {
+	Limit time.Duration // the most a call may take; one may have up to an eighth less
+
+	shared atomic.Pointer[sharedLimit] // nil before the first call
+}
+
+type sharedLimit struct {
+	context.Context
+	until  time.Time // it is for calls that are made before
+	cancel context.CancelFunc
+}
+
+// NewTimeout returns a Timeout for calls that may take that long.
+func NewTimeout(limit time.Duration) *Timeout { return &Timeout{Limit: limit} }
+
+// Context returns the context of a call that starts now.
+func (l *Timeout) Context(now time.Time) context.Context {
+	before := l.shared.Load()
+	if before != nil && now.Before(before.until) {
+		return before.Context
+	}
+	// The one before is left to end by itself: some may be using it.
+	ctx, cancel := context.WithDeadline(context.Background(), now.Add(l.Limit))
+	if !l.shared.CompareAndSwap(before, &sharedLimit{Context: ctx, until: now.Add(l.Limit / 8), cancel: cancel}) {
+		cancel() // somebody else was as quick
+		return l.Context(now)
+	}
+	return ctx
+}
+
+// Close cancels the newest context. No call may be under way.
+func (l *Timeout) Close() {
+	if last := l.shared.Swap(nil); last != nil {
+		last.cancel()
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 )
 
 // CallKind is the kind of a call, by what it shows about the store.
@@ -50,11 +51,11 @@ type Health struct {
 
 	mu       sync.Mutex
 	up       bool
-	last     error         // what a call failed with last; nil when none has
-	gone     time.Time     // when the first call was made that it left without an answer; zero while it is up
-	changed  time.Time     // when up did, or the health was made
-	answered time.Time     // when the latest of the calls that were answered was made
-	Trouble  chan struct{} // of size 1
+	last     error     // what a call failed with last; nil when none has
+	gone     time.Time // when the first call was made that it left without an answer; zero while it is up
+	changed  time.Time // when up did, or the health was made
+	answered time.Time // when the latest of the calls that were answered was made
+	Trouble  sleep.Signal
 
 	written time.Time // when the latest of the writes that worked was made
 	refused error     // what a write failed with first, if none has worked since
@@ -75,7 +76,7 @@ const quiet = 1500 * time.Millisecond
 // New returns the Health of a store that has not answered yet. It calls observe with each change.
 func New(observe func(Change), hint func(error) string) *Health {
 	now := time.Now()
-	return &Health{observe: observe, hint: hint, changed: now, since: now, Trouble: make(chan struct{}, 1)}
+	return &Health{observe: observe, hint: hint, changed: now, since: now, Trouble: sleep.NewSignal()}
 }
 
 // outageAfter is how long the store must have been down for its recovery to matter. A store that
@@ -102,10 +103,7 @@ func (h *Health) Report(kind CallKind, took time.Duration, err error) (recovered
 		if kind != Reads && h.refused == nil && !made.Before(h.written) {
 			h.refused, h.asked = err, now
 		}
-		select {
-		case h.Trouble <- struct{}{}: // wake-ups may coalesce
-		default:
-		}
+		h.Trouble.Set()
 	default:
 		if made.After(h.answered) {
 			h.answered = made
