@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
@@ -28,7 +29,7 @@ type Fleet struct {
 	t        *testing.T
 	shared   *memlease.Store
 	server   *server
-	people   *store // of those who pause, resume and trigger
+	people   *replica // those who pause, resume and trigger: their way to the store
 	options  []scheduler.Option
 	began    time.Time
 	registry jobs.Registry
@@ -43,6 +44,7 @@ type Fleet struct {
 type replica struct {
 	id        string
 	link      *link
+	session   *engine.Session // over the link
 	options   []scheduler.Option
 	scheduler *scheduler.Scheduler // nil before the fleet is started
 	left      bool                 // it was killed or stopped
@@ -82,14 +84,15 @@ func Run(t *testing.T, n int, test func(t *testing.T, f *Fleet), options ...sche
 	})
 }
 
-// connect makes a way of its own to the store.
-func (f *Fleet) connect(n int) *store {
+// connect makes a replica with a way of its own to the store.
+func (f *Fleet) connect(n int) *replica {
 	f.t.Helper()
-	s, err := newStore(newLink(f.server, f.shared.Memory(), uint64(n)), f.shared)
+	l := newLink(f.server, f.shared.Memory(), uint64(n))
+	s, err := engine.NewSession(l, namespace, engine.Options{})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return s
+	return &replica{id: fmt.Sprintf("r%d", n), link: l, session: s}
 }
 
 // Func adds a job to all replicas; see jobs.New. A fault of it ends the test.
@@ -151,8 +154,8 @@ func (f *Fleet) Start(options ...scheduler.Option) (replica string) {
 func (f *Fleet) add(options []scheduler.Option) *replica {
 	f.t.Helper()
 	f.mu.Lock()
-	n, started := len(f.replicas)+1, f.started
-	r := &replica{id: fmt.Sprintf("r%d", n), options: options, link: f.connect(n).link}
+	r, started := f.connect(len(f.replicas)+1), f.started
+	r.options = options
 	f.replicas = append(f.replicas, r)
 	f.mu.Unlock()
 	if started {
@@ -177,16 +180,12 @@ func (f *Fleet) start() {
 
 func (f *Fleet) run(r *replica) {
 	f.t.Helper()
-	session, err := newStore(r.link, f.shared)
-	var s *scheduler.Scheduler
-	if err == nil {
-		own := []scheduler.Option{
-			scheduler.WithReplica(r.id), scheduler.WithTTL(TTL),
-			scheduler.WithSyncObserver(func(e scheduler.Event) { f.observe(r, e) }),
-			scheduler.WithObserver(scheduler.LogEvents(slog.New(slog.NewTextHandler(f.t.Output(), nil)).With("on", r.id))),
-		}
-		s, err = scheduler.New(session, &f.registry, slices.Concat(own, f.options, r.options)...)
+	own := []scheduler.Option{
+		scheduler.WithReplica(r.id), scheduler.WithTTL(TTL),
+		scheduler.WithSyncObserver(func(e scheduler.Event) { f.observe(r, e) }),
+		scheduler.WithObserver(scheduler.LogEvents(slog.New(slog.NewTextHandler(f.t.Output(), nil)).With("on", r.id))),
 	}
+	s, err := scheduler.New(r.session, &f.registry, slices.Concat(own, f.options, r.options)...)
 	if err == nil {
 		err = s.Start()
 	}

@@ -244,32 +244,6 @@ func (l *link) through(ctx context.Context, what string, do func()) error {
 	return cmp.Or(err, context.Cause(ctx))
 }
 
-// listen calls subscribe until ctx ends or the connection breaks. Messages that do not get through
-// are lost.
-func (l *link) listen(ctx context.Context, subscribe func(ctx context.Context, through func(what string) bool) error) error {
-	l.awaitThaw()
-	state, _, gone := l.reach()
-	if state != works {
-		return errCut
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-gone:
-			cancel(errLost)
-		case <-ctx.Done():
-		}
-	}()
-	return subscribe(ctx, func(what string) bool {
-		state, _, _ := l.reach()
-		lost := l.toss(what).lost
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return state == works && l.frozen == nil && !lost
-	})
-}
-
 // Do implements driver.Store.
 func (l *link) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	var results []driver.Result
@@ -290,34 +264,55 @@ func (l *link) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 }
 
 // Scan implements driver.Store.
-func (l *link) Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
-	type page struct {
-		keys []string
-		next string
+func (l *link) Scan(ctx context.Context, prefix, cursor string, count int) ([]string, string, error) {
+	var keys []string
+	var next string
+	var fault error
+	if err := l.through(ctx, "", func() { keys, next, fault = l.store.Scan(context.Background(), prefix, cursor, count) }); err != nil {
+		return nil, "", err
 	}
-	p, err := call(ctx, l, func(ctx context.Context) (p page, err error) {
-		p.keys, p.next, err = l.store.Scan(ctx, prefix, cursor, count)
-		return p, err
-	})
-	return p.keys, p.next, err
+	return keys, next, fault
 }
 
 // Time implements driver.Store.
-func (l *link) Time(ctx context.Context) (now, since time.Time, err error) {
-	times, err := call(ctx, l, func(ctx context.Context) (times [2]time.Time, err error) {
-		times[0], times[1], err = l.store.Time(ctx)
-		return times, err
-	})
-	return times[0], times[1], err
+func (l *link) Time(ctx context.Context) (time.Time, time.Time, error) {
+	var now, since time.Time
+	var fault error
+	if err := l.through(ctx, "", func() { now, since, fault = l.store.Time(context.Background()) }); err != nil {
+		return time.Time{}, time.Time{}, err
+	}
+	return now, since, fault
 }
 
-// Subscribe implements driver.Store.
+// Subscribe implements driver.Store, until ctx ends or the connection breaks. Notifications that do
+// not get through are lost.
 func (l *link) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
-	return l.listen(ctx, func(ctx context.Context, through func(string) bool) error {
-		return l.store.Subscribe(ctx, func(n driver.Notification) {
-			if through(n.Name) {
-				notify(n)
-			}
-		})
+	l.awaitThaw()
+	state, _, gone := l.reach()
+	if state != works {
+		return errCut
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-gone:
+			cancel(errLost)
+		case <-ctx.Done():
+		}
+	}()
+	return l.store.Subscribe(ctx, func(n driver.Notification) {
+		if l.delivers(n.Name + string(n.Message)) {
+			notify(n)
+		}
 	})
+}
+
+// delivers reports whether a notification gets through.
+func (l *link) delivers(what string) bool {
+	state, _, _ := l.reach()
+	lost := l.toss(what).lost
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return state == works && l.frozen == nil && !lost
 }

@@ -65,7 +65,7 @@ func (f *Fleet) AdvanceUnder(n Nemesis, d time.Duration) {
 	f.t.Logf("solotest: seed %d: %s", n.Seed, strings.Join(kinds, ", "))
 	f.start()
 	h := &harm{Fleet: f, Rand: draw, Nemesis: n, kinds: kinds}
-	for _, r := range append(f.alive(), &replica{link: f.people.link}) {
+	for _, r := range append(f.alive(), f.people) {
 		h.seed(r)
 	}
 	var all sync.WaitGroup
@@ -230,7 +230,7 @@ func (h *harm) do(kind string) {
 func (h *harm) ways(kind string, r *replica, change func(*link), call func()) {
 	victims, fault := []*replica{r}, Fault{Kind: kind}
 	if r == nil {
-		victims = append(h.alive(), &replica{link: h.people.link})
+		victims = append(h.alive(), h.people)
 	} else {
 		fault.Replica = r.id
 	}
@@ -254,9 +254,9 @@ func (h *harm) pause() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	h.begin(Fault{Kind: "pause", Job: job.Name()}, false)
-	_, _ = h.people.Pause(ctx, job.Name(), protocol.Pause{By: operator})
+	_, _ = h.people.session.Pause(ctx, job.Name(), protocol.Pause{By: operator})
 	time.Sleep(h.between(0, 5*time.Second))
-	if _, err := h.people.Resume(context.Background(), job.Name(), protocol.Resume{By: operator}); err == nil {
+	if _, err := h.people.session.Resume(context.Background(), job.Name(), protocol.Resume{By: operator}); err == nil {
 		h.end("", job.Name(), "pause")
 	}
 }
@@ -276,7 +276,7 @@ func (h *harm) trigger() {
 		trigger := triggerOf(job.Name(), payload)
 		go func() {
 			for range 4 {
-				if _, err := h.people.Trigger(context.Background(), trigger); err == nil {
+				if _, err := h.people.session.Trigger(context.Background(), trigger); err == nil {
 					return
 				}
 				time.Sleep(200 * time.Millisecond)
