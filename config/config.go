@@ -67,7 +67,7 @@ func Default() *Config {
 	return &Config{
 		Namespace:     defaultNamespace,
 		Lease:         settings.Lease{TTL: defaultLeaseTTL},
-		HTTP:          settings.Server{Addr: defaultAddr},
+		HTTP:          settings.Server{Addr: settings.Address{HostPort: defaultAddr}},
 		ShutdownGrace: defaultShutdownGrace,
 		Log:           settings.Logging{Level: slog.LevelInfo, Format: "text"},
 		Notifications: settings.Notifications{Interval: defaultLookInterval, Confirm: defaultConfirm},

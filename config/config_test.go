@@ -10,6 +10,7 @@ import (
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/notify"
 )
 
 // undefined returns c without the definitions of its jobs, which must all have one;
@@ -54,22 +55,22 @@ func TestEveryKeyIsRead(t *testing.T) {
 			URL: settings.NewSecret("redis://localhost:6379/0"), WaitReplicas: 2, FailoverGrace: 30 * time.Second,
 		},
 		Lease: settings.Lease{TTL: 20 * time.Second},
-		HTTP: settings.Server{Addr: "0.0.0.0:8081", AddrSet: true, ReadOnly: true, Metrics: settings.Metrics{JobHistograms: true, NeedsToken: true}, Tokens: []settings.Token{
+		HTTP: settings.Server{Addr: settings.Address{HostPort: "0.0.0.0:8081", Given: true}, ReadOnly: true, Metrics: settings.Metrics{JobHistograms: true, NeedsToken: true}, Tokens: []settings.Token{
 			{Name: "ops", Role: "operate", File: "/run/secrets/ops"},
 			{Name: "grafana", Role: "read", Value: settings.NewSecret("0123456789abcdef")},
 		}},
 		ShutdownGrace: 45 * time.Second,
 		Log:           settings.Logging{Level: slog.LevelWarn, Format: "json"},
 		Tracing:       settings.Tracing{Endpoint: "http://collector:4318"},
-		Notifications: settings.Notifications{Interval: 2 * time.Second, Confirm: time.Minute, Receivers: []settings.Receiver{
+		Notifications: settings.Notifications{Interval: 2 * time.Second, Confirm: time.Minute, Receivers: []notify.Receiver{
 			{
-				Name: "ops", Kind: "webhook", URL: settings.NewSecret("https://example.com/hook"),
-				Secret: settings.NewSecret("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"), Headers: map[string]string{"X-Team": "ops"},
+				Name: "ops", Kind: "webhook", URL: "https://example.com/hook",
+				Secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", Headers: map[string]string{"X-Team": "ops"},
 				Template: `{"text": {{json .Text}}}`, ContentType: "application/json; charset=utf-8",
-				Jobs: []string{"*", "!ping"}, Groups: []string{"eu"}, Conditions: []string{"failed", "lost", "ok"}, Timeout: 3 * time.Second, Line: 29,
+				Jobs: []string{"*", "!ping"}, Groups: []string{"eu"}, Conditions: []notify.Condition{"failed", "lost", "ok"}, Timeout: 3 * time.Second,
 			},
-			{Name: "duty", Kind: "pagerduty", SecretFile: "/run/secrets/duty", Timeout: 10 * time.Second, Line: 40},
-			{Name: "chat", Kind: "feishu", URLFile: "/run/secrets/chat", Timeout: 10 * time.Second, Line: 41},
+			{Name: "duty", Kind: "pagerduty", SecretFile: "/run/secrets/duty", Timeout: 10 * time.Second},
+			{Name: "chat", Kind: "feishu", URLFile: "/run/secrets/chat", Timeout: 10 * time.Second},
 		}},
 		Jobs: []config.Job{
 			{
@@ -147,7 +148,7 @@ func TestTheExampleOfTheContractIsAccepted(t *testing.T) {
 	want := config.Default()
 	want.Namespace, want.Groups = "billing", []string{"eu"}
 	want.Redis.URL = settings.NewSecret("redis://localhost:6379/0")
-	want.HTTP.AddrSet = true
+	want.HTTP.Addr.Given = true
 	spec := defaultSpec("nightly-report", "0 2 * * *")
 	spec.Timezone, spec.Timeout, spec.Retry.MaxAttempts, spec.Groups = "Europe/Berlin", 10*time.Minute, 3, []string{}
 	want.Jobs = []config.Job{{Spec: spec, Line: 15, Exec: &settings.Exec{
@@ -172,7 +173,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	require.Equal(t, &config.Config{
 		Namespace:     "default",
 		Lease:         settings.Lease{TTL: 15 * time.Second},
-		HTTP:          settings.Server{Addr: "127.0.0.1:8080"},
+		HTTP:          settings.Server{Addr: settings.Address{HostPort: "127.0.0.1:8080"}},
 		ShutdownGrace: 30 * time.Second,
 		Log:           settings.Logging{Level: slog.LevelInfo, Format: "text"},
 		Notifications: settings.Notifications{Interval: 5 * time.Second, Confirm: 30 * time.Second},
@@ -192,8 +193,8 @@ func TestRequestsWithABodyArePosts(t *testing.T) {
 }
 
 func TestWrittendefaultAddressWasAskedFor(t *testing.T) {
-	require.False(t, parse(t, aJob).HTTP.AddrSet)
-	require.Equal(t, settings.Server{Addr: "127.0.0.1:8080", AddrSet: true}, parse(t, "http: {addr: '127.0.0.1:8080'}\n"+aJob).HTTP)
+	require.False(t, parse(t, aJob).HTTP.Addr.Given)
+	require.Equal(t, settings.Server{Addr: settings.Address{HostPort: "127.0.0.1:8080", Given: true}}, parse(t, "http: {addr: '127.0.0.1:8080'}\n"+aJob).HTTP)
 }
 
 // acceptedFiles have values at the edges of their ranges.

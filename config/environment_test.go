@@ -82,7 +82,7 @@ jobs:
 	require.Equal(t, []string{"s"}, c.Groups)
 	require.Equal(t, "redis://h/7", c.Redis.URL.Reveal())
 	require.Equal(t, 20*time.Second, c.Lease.TTL)
-	require.Equal(t, "127.0.0.1:0", c.HTTP.Addr)
+	require.Equal(t, "127.0.0.1:0", c.HTTP.Addr.HostPort)
 	spec := defaultSpec("job-7", "7 * * * *")
 	spec.Timeout, spec.MaxCatchUp, spec.Paused, spec.Retry.MaxAttempts = 20*time.Second, 7, true, 7
 	require.Equal(t, spec, c.Jobs[0].Spec)

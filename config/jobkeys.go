@@ -88,8 +88,10 @@ var notifyKeys = []key[settings.Notify]{
 // maxAfter is no more than the least history.
 const maxAfter = limits.MinHistory
 
-var monitorURL = single("a URL such as https://example.com/check", "absolute, http or https", textSchema("^[Hh][Tt][Tt][Pp][Ss]?://"),
-	func(t text) (settings.Secret, string) { return settings.NewSecret(t.string), requestURLRule(t.string) })
+var (
+	httpURL    = checked("a URL such as https://example.com/check", "absolute, http or https", "^[Hh][Tt][Tt][Pp][Ss]?://", requestURLRule)
+	monitorURL = secret(httpURL)
+)
 
 var retryKeys = []key[jobs.Retry]{
 	field("max_attempts", number(1, 0, ""), func(r *jobs.Retry) *int { return &r.MaxAttempts },

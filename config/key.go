@@ -30,9 +30,9 @@ type key[S any] struct {
 	refused bool // the key explains only why it cannot be used
 
 	read   func(r *reader, v value, s *S) bool
-	value  func(s *S) any // points to what the key fills
-	differ func(a, b *S, path string) []string
+	value  func(s *S) any                // points to what the key fills
 	rows   func(path string, s *S) []row // of the keys below
+	whole  bool                          // a change of a key below is one of this key
 	schema schema
 	values string // which values there are, for the reference
 }
@@ -45,14 +45,13 @@ type kind[T any] struct {
 	schema schema
 	values string // which values there are, for the reference
 
-	// Mappings list and compare their keys one by one. Both are nil for other kinds.
-	rows   func(path string, t *T) []row
-	differ func(a, b *T, path string) []string
+	rows  func(path string, t *T) []row // of the keys of a mapping; nil for other kinds
+	whole bool                          // these are compared together
 }
 
 // field makes a key that fills the part of an S which at returns.
 func field[S, T any](name string, k kind[T], at func(*S) *T, about string) key[S] {
-	f := key[S]{name: name, about: about, schema: k.schema, values: k.values}
+	f := key[S]{name: name, about: about, schema: k.schema, values: k.values, whole: k.whole}
 	f.read = func(r *reader, v value, s *S) bool { return k.read(r, v, at(s)) }
 	f.value = func(s *S) any { return at(s) }
 	f.rows = func(path string, s *S) []row {
@@ -61,26 +60,7 @@ func field[S, T any](name string, k kind[T], at func(*S) *T, about string) key[S
 		}
 		return k.rows(path, at(s))
 	}
-	f.differ = func(a, b *S, path string) []string {
-		switch {
-		case k.differ != nil:
-			return k.differ(at(a), at(b), path)
-		case same(at(a), at(b)):
-			return nil
-		default:
-			return []string{path}
-		}
-	}
 	return f
-}
-
-// same reports whether two values of a key say the same. A list without items says the same as
-// none.
-func same[T any](a, b *T) bool {
-	if v := reflect.ValueOf(*a); v.Kind() == reflect.Slice && v.Len() == 0 {
-		return reflect.ValueOf(*b).Len() == 0
-	}
-	return reflect.DeepEqual(*a, *b)
 }
 
 func (k key[S]) needed(add string) key[S]      { k.required = add; return k }
@@ -104,7 +84,6 @@ func mapping[T any](keys []key[T], check func(r *reader, v value, to *T)) kind[T
 		schema: schemaOf(keys),
 		values: "a mapping",
 		rows:   func(path string, t *T) []row { return rowsOf(keys, path, t) },
-		differ: func(a, b *T, path string) []string { return differing(keys, a, b, path) },
 	}
 }
 
@@ -115,6 +94,7 @@ func optional[T any](k kind[T], start T) kind[*T] {
 		schema: k.schema,
 		values: k.values,
 		rows:   func(path string, _ **T) []row { fresh := start; return k.rows(path, &fresh) },
+		whole:  true,
 		read: func(r *reader, v value, to **T) bool {
 			fresh := start
 			ok := k.read(r, v, &fresh)
@@ -157,17 +137,6 @@ func readKeys[S any](r *reader, v value, keys []key[S], to *S) bool {
 	return true
 }
 
-// differing returns the paths of the keys in which a and b differ, but for those that a running
-// worker applies.
-func differing[S any](keys []key[S], a, b *S, path string) (paths []string) {
-	for _, k := range keys {
-		if !k.live {
-			paths = append(paths, k.differ(a, b, join(path, k.name))...)
-		}
-	}
-	return paths
-}
-
 func namesOf[S any](keys []key[S]) []string {
 	all := make([]string, len(keys))
 	for i, k := range keys {
@@ -177,30 +146,50 @@ func namesOf[S any](keys []key[S]) []string {
 	return all
 }
 
-// row is the line of one key in the reference.
+// row is one key: a line of the reference.
 type row struct {
 	path, fallback, values, about string
 	policy, live                  bool
+	value                         any // points to what the key fills; nil where the keys below say it
 }
 
-// rowsOf lists keys and the keys below them. defaults holds the value of each key that is not
-// written.
-func rowsOf[S any](keys []key[S], path string, defaults *S) (rows []row) {
+// same reports whether two values of a key say the same. A list without items says the same as
+// none.
+func (r row) same(other row) bool {
+	if r.value == nil {
+		return true
+	}
+	a, b := reflect.ValueOf(r.value).Elem(), reflect.ValueOf(other.value).Elem()
+	if a.Kind() == reflect.Slice && a.Len() == 0 {
+		return b.Len() == 0
+	}
+	return reflect.DeepEqual(a.Interface(), b.Interface())
+}
+
+// rowsOf lists keys and the keys below them. to holds the value of each, which is the default in
+// the reference.
+func rowsOf[S any](keys []key[S], path string, to *S) (rows []row) {
 	for _, k := range keys {
 		if k.refused {
 			continue
 		}
 		at := join(path, k.name)
-		below := k.rows(at, defaults)
+		below := k.rows(at, to)
 		one := row{path: at, values: k.values, about: k.about, policy: k.policy, live: k.live}
+		if below == nil || k.whole {
+			one.value = k.value(to)
+		}
 		for i := range below {
 			below[i].policy, below[i].live = k.policy, below[i].live || k.live
+			if k.whole {
+				below[i].value = nil
+			}
 		}
 		switch {
 		case k.required != "":
 			one.fallback = cmp.Or(k.fallback, "required")
 		case below == nil:
-			one.fallback = cmp.Or(k.fallback, shown(k.value(defaults)))
+			one.fallback = cmp.Or(k.fallback, shown(k.value(to)))
 		}
 		rows = append(append(rows, one), below...)
 	}

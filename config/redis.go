@@ -14,7 +14,7 @@ import (
 )
 
 var redisKeys = []key[settings.Redis]{
-	field("url", redisURL, func(r *settings.Redis) *settings.Secret { return &r.URL },
+	field("url", secret(redisURL), func(r *settings.Redis) *settings.Secret { return &r.URL },
 		"one server; may have user, password and database").hidden(),
 	field("addrs", redisAddrs, func(r *settings.Redis) *[]string { return &r.Addrs },
 		"at least one server that answers, of a Redis Cluster with cluster, or of Sentinels with master").hidden(),
@@ -25,13 +25,13 @@ var redisKeys = []key[settings.Redis]{
 		"independent servers, better an odd number: no Cluster, no replicas of each other").hidden(),
 	field("username", word, func(r *settings.Redis) *string { return &r.Username },
 		"for every server, with password, where no URL has one").defaultsTo("the default user"),
-	field("password", secretText, func(r *settings.Redis) *settings.Secret { return &r.Password },
+	field("password", secret(filled), func(r *settings.Redis) *settings.Secret { return &r.Password },
 		"for every server, where no URL has one").hidden(),
 	field("database", number(0, 0, "must be at least 0"), func(r *settings.Redis) *int { return &r.Database },
 		"where no URL has one; 0 with cluster"),
 	field("sentinel_username", word, func(r *settings.Redis) *string { return &r.SentinelUsername },
 		"for the Sentinels themselves, with sentinel_password").defaultsTo("the default user"),
-	field("sentinel_password", secretText, func(r *settings.Redis) *settings.Secret { return &r.SentinelPassword },
+	field("sentinel_password", secret(filled), func(r *settings.Redis) *settings.Secret { return &r.SentinelPassword },
 		"for the Sentinels themselves").hidden(),
 	field("tls", optional(mapping(tlsKeys, checkPair), settings.TLS{}), func(r *settings.Redis) **settings.TLS { return &r.TLS },
 		"with addrs, or rediss:// in every URL; {} trusts what the system trusts").neverEmpty(),
@@ -53,8 +53,8 @@ var tlsKeys = []key[settings.TLS]{
 }
 
 // redisURL is always hidden in errors: even a URL that makes no sense may hold a password.
-var redisURL = single("a URL such as redis://localhost:6379/0", "redis://host, rediss://host (TLS) or unix:///path",
-	textSchema("^(redis|rediss|unix)://"), func(t text) (settings.Secret, string) { return settings.NewSecret(t.string), redisURLRule(t.string) })
+var redisURL = checked("a URL such as redis://localhost:6379/0", "redis://host, rediss://host (TLS) or unix:///path",
+	"^(redis|rediss|unix)://", redisURLRule)
 
 func redisURLRule(s string) string {
 	u, err := url.Parse(s)
@@ -144,7 +144,7 @@ var redisQuorum = list[settings.Secret]{
 		}
 		return ""
 	},
-	item: func(int) kind[settings.Secret] { return redisURL },
+	item: func(int) kind[settings.Secret] { return secret(redisURL) },
 	repeat: func(u settings.Secret, earlier []settings.Secret) string {
 		for _, e := range earlier {
 			if strings.EqualFold(serverOf(e.Reveal()), serverOf(u.Reveal())) {

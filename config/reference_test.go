@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -25,7 +24,7 @@ const (
 func TestTheReferenceListsEveryKey(t *testing.T) {
 	requireTables(t, referencePage, referenceTables())
 	requireTables(t, receiversPage, map[string][]row{
-		"receivers": rowsOf(receiverKeys, "", &settings.Receiver{Kind: "webhook", Timeout: defaultPostTimeout}),
+		"receivers": rowsOf(receiverKeys, "", &newReceiver),
 	})
 }
 

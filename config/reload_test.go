@@ -48,6 +48,6 @@ func TestAnEmptyListNeedsNoRestart(t *testing.T) {
 	b.Groups = []string{"eu"}
 	require.Equal(t, []string{"groups"}, NeedsRestart(a, b))
 	b = Default()
-	b.HTTP.AddrSet = true
+	b.HTTP.Addr.Given = true
 	require.Equal(t, []string{"http.addr"}, NeedsRestart(a, b), "the default address gives way, one that is written does not")
 }

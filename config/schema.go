@@ -57,7 +57,7 @@ func textSchema(pattern string) schema {
 	return s
 }
 
-func enumSchema(options []string) schema {
+func enumSchema[T ~string](options []T) schema {
 	return schema{"anyOf": []schema{{"enum": options}, reference}}
 }
 

@@ -47,7 +47,7 @@ var leaseKeys = []key[settings.Lease]{
 }
 
 var serverKeys = []key[settings.Server]{
-	field("addr", listenAddress, func(s *settings.Server) *settings.Server { return s },
+	field("addr", listenAddress, func(s *settings.Server) *settings.Address { return &s.Addr },
 		"where the worker serves HTTP; the default gives way to a free port when it is taken").defaultsTo(defaultAddr),
 	field("tokens", tokenList, func(s *settings.Server) *[]settings.Token { return &s.Tokens },
 		"who may see the page and the API, and who may change what runs; without any these only read, and only on this machine"),
@@ -111,41 +111,20 @@ func later[T any](name string, k kind[T], about string) key[Config] {
 // refusedKey makes a key that nobody can use, which may hold a secret.
 func refusedKey[S any](name, rule string) key[S] {
 	return key[S]{name: name, secret: true, refused: true,
-		read:   func(r *reader, v value, _ *S) bool { r.fault(v, "%s", rule); return false },
-		differ: func(_, _ *S, _ string) []string { return nil },
+		read: func(r *reader, v value, _ *S) bool { r.fault(v, "%s", rule); return false },
 	}
 }
 
-// listenAddress fills the address of a Server, and nothing else of it.
-var listenAddress = func() kind[settings.Server] {
-	k := address
-	k.read = func(r *reader, v value, to *settings.Server) bool {
-		var read settings.Server
-		if !address.read(r, v, &read) {
-			return false
-		}
-		to.Addr, to.AddrSet = read.Addr, read.AddrSet
-		return true
-	}
-	k.differ = func(a, b *settings.Server, path string) []string {
-		if a.Addr == b.Addr && a.AddrSet == b.AddrSet {
-			return nil
-		}
-		return []string{path}
-	}
-	return k
-}()
-
-var address = single("an address such as "+defaultAddr, "host:port; port 0 picks a free one", textSchema(":"),
-	func(t text) (settings.Server, string) {
+var listenAddress = single("an address such as "+defaultAddr, "host:port; port 0 picks a free one", textSchema(":"),
+	func(t text) (settings.Address, string) {
 		host, port, err := net.SplitHostPort(t.string)
 		if err != nil || strings.ContainsAny(host, " \t\r\n/@") {
-			return settings.Server{}, fmt.Sprintf("must be host:port, such as %s; :8080 listens on every interface", defaultAddr)
+			return settings.Address{}, fmt.Sprintf("must be host:port, such as %s; :8080 listens on every interface", defaultAddr)
 		}
 		if port != "0" && !validPort(port, false) {
-			return settings.Server{}, "must have a port from 0 to 65535, in digits; 0 picks a free one"
+			return settings.Address{}, "must have a port from 0 to 65535, in digits; 0 picks a free one"
 		}
-		return settings.Server{Addr: t.string, AddrSet: true}, ""
+		return settings.Address{HostPort: t.string, Given: true}, ""
 	})
 
 var level = func() kind[slog.Level] {
@@ -167,4 +146,12 @@ func (r *reader) readSettings(root value, c *Config) bool {
 
 // NeedsRestart returns the keys of the settings in which two configurations differ and which a
 // running worker does not change. It applies the others: jobs, defaults and log.level.
-func NeedsRestart(a, b *Config) []string { return differing(topKeys, a, b, "") }
+func NeedsRestart(a, b *Config) (keys []string) {
+	others := rowsOf(topKeys, "", b)
+	for i, r := range rowsOf(topKeys, "", a) {
+		if !r.live && !r.same(others[i]) {
+			keys = append(keys, r.path)
+		}
+	}
+	return keys
+}

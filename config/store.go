@@ -11,16 +11,14 @@ import (
 )
 
 var storeKeys = []key[settings.Store]{
-	field("url", storeURL, func(s *settings.Store) *settings.Secret { return &s.URL },
+	field("url", secret(storeURL), func(s *settings.Store) *settings.Secret { return &s.URL },
 		"sqlite:PATH is a file that the workers of one machine share, found from the directory of this one; memory: forgets when the worker ends; mysql and the like are servers").
 		hidden().defaultsTo("without redis, a file beside this one with the ending .db").needed("write one such as sqlite:solotick.db"),
 }
 
 // storeURL is hidden in errors, as a URL of Redis is.
-var storeURL = single("a URL such as sqlite:solotick.db", "sqlite:PATH, memory:, redis://host, rediss://host, unix:///path, "+strings.Join(servers, "://…, ")+"://…",
-	textSchema("^(sqlite|memory|redis|rediss|unix|"+strings.Join(servers, "|")+"):"), func(t text) (settings.Secret, string) {
-		return settings.NewSecret(t.string), storeURLRule(t.string)
-	})
+var storeURL = checked("a URL such as sqlite:solotick.db", "sqlite:PATH, memory:, redis://host, rediss://host, unix:///path, "+strings.Join(servers, "://…, ")+"://…",
+	"^(sqlite|memory|redis|rediss|unix|"+strings.Join(servers, "|")+"):", storeURLRule)
 
 // servers are the schemes of stores on servers other than Redis.
 var servers = slices.Sorted(maps.Keys(settings.Servers))

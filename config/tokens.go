@@ -1,8 +1,6 @@
 package config
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/solotick/solotick/internal/settings"
@@ -13,18 +11,18 @@ var tokenKeys = []key[settings.Token]{
 		needed("every token has a name"),
 	field("role", oneOf("read", "operate"), func(t *settings.Token) *string { return &t.Role }, "what its bearer may do").
 		needed("it is read or operate"),
-	field("token", tokenText, func(t *settings.Token) *settings.Secret { return &t.Value },
+	field("token", secret(tokenText), func(t *settings.Token) *settings.Secret { return &t.Value },
 		"the token itself; better ${NAME}, or token_file").hidden(),
 	field("token_file", word, func(t *settings.Token) *string { return &t.File },
 		"a file that holds the token; it is read again when it changes"),
 }
 
 // tokenText takes a token that is too long to be guessed, and can stand in a header.
-var tokenText = single("a string", "16 to 512 characters of printable ASCII without spaces", textSchema("."), func(t text) (settings.Secret, string) {
-	if len(t.string) < 16 || len(t.string) > 512 || strings.ContainsFunc(t.string, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return settings.Secret{}, "must be 16 to 512 characters of printable ASCII without spaces"
+var tokenText = checked("a string", "16 to 512 characters of printable ASCII without spaces", ".", func(s string) string {
+	if len(s) < 16 || len(s) > 512 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "must be 16 to 512 characters of printable ASCII without spaces"
 	}
-	return settings.NewSecret(t.string), ""
+	return ""
 })
 
 var tokenList = list[settings.Token]{
@@ -32,12 +30,7 @@ var tokenList = list[settings.Token]{
 	values: "a list of name, role, and token_file or token",
 	item:   func(int) kind[settings.Token] { return mapping(tokenKeys, checkToken) },
 	open:   true,
-	repeat: func(t settings.Token, earlier []settings.Token) string {
-		if i := slices.IndexFunc(earlier, func(e settings.Token) bool { return e.Name == t.Name }); i >= 0 && t.Name != "" {
-			return fmt.Sprintf("has the name of http.tokens[%d]; each token needs a name of its own", i)
-		}
-		return ""
-	},
+	repeat: uniqueNames("token", "http.tokens", func(t settings.Token) string { return t.Name }),
 }.kind()
 
 // checkToken checks that a token is written here or in a file.

@@ -74,13 +74,9 @@ func checked(want, values, pattern string, check func(string) string) kind[strin
 
 // anyText takes any string. Package jobs judges it.
 func anyText[T ~string](values string, options ...T) kind[T] {
-	list := make([]string, len(options))
-	for i, o := range options {
-		list[i] = string(o)
-	}
 	s := textSchema("")
 	if options != nil {
-		s, values = enumSchema(list), strings.Join(list, ", ")
+		s, values = enumSchema(options), joinedWords(options)
 	}
 	return single("a string", values, s, func(t text) (T, string) { return T(t.string), "" })
 }
@@ -114,23 +110,49 @@ var word = checked("a string", "text", ".", func(s string) string {
 	return ""
 })
 
-// secretText takes what errors and logs must not show. An empty one is most likely a variable that
-// is set to nothing.
-var secretText = single("a string", "text", textSchema("."), func(t text) (settings.Secret, string) {
-	if t.string == "" {
-		return settings.Secret{}, "must not be empty; remove the key when there is none"
+// filled takes text that is not empty. An empty secret is most likely a variable that is set to
+// nothing.
+var filled = checked("a string", "text", ".", func(s string) string {
+	if s == "" {
+		return "must not be empty; remove the key when there is none"
 	}
-	return settings.NewSecret(t.string), ""
+	return ""
 })
 
-func oneOf(options ...string) kind[string] {
-	list := strings.Join(options, ", ")
-	return single("one of "+list, list, enumSchema(options), func(t text) (string, string) {
-		if !slices.Contains(options, t.string) {
+// secret is the kind of a string that nothing prints.
+func secret(k kind[string]) kind[settings.Secret] {
+	return kind[settings.Secret]{values: k.values, schema: k.schema, read: func(r *reader, v value, to *settings.Secret) bool {
+		var text string
+		ok := k.read(r, v, &text)
+		if ok {
+			*to = settings.NewSecret(text)
+		}
+		return ok
+	}}
+}
+
+// startingWith is the kind of a mapping whose keys change a copy of start.
+func startingWith[T any](start T, k kind[T]) kind[T] {
+	read := k.read
+	k.read = func(r *reader, v value, to *T) bool {
+		*to = start
+		return read(r, v, to)
+	}
+	return k
+}
+
+func oneOf[T ~string](options ...T) kind[T] {
+	list := joinedWords(options)
+	return single("one of "+list, list, enumSchema(options), func(t text) (T, string) {
+		if !slices.Contains(options, T(t.string)) {
 			return "", "must be one of " + list
 		}
-		return t.string, ""
+		return T(t.string), ""
 	})
+}
+
+func joinedWords[T ~string](words []T) string {
+	return strings.Join(each(words, func(w T) string { return string(w) }), ", ")
 }
 
 // unitsAndNumbers is a duration, which may be too long.
@@ -226,10 +248,24 @@ type list[T any] struct {
 	size   func(n int) string // the rule that a list of n items breaks, or ""; nil: any
 	// repeat returns the rule that an item breaks beside the earlier ones, or ""; nil: none.
 	repeat func(item T, earlier []T) string
+	check  func(r *reader, items []value, all []T) // of a list without faults so far; nil: none
+}
+
+// uniqueNames is the repeat of a list of things at path that have a name each.
+func uniqueNames[T any](what, path string, nameOf func(T) string) func(item T, earlier []T) string {
+	return func(item T, earlier []T) string {
+		name := nameOf(item)
+		i := slices.IndexFunc(earlier, func(e T) bool { return nameOf(e) == name })
+		if name == "" || i < 0 {
+			return ""
+		}
+		return fmt.Sprintf("has the name of %s[%d]; each %s needs a name of its own", path, i, what)
+	}
 }
 
 func (l list[T]) kind() kind[[]T] {
 	return kind[[]T]{values: l.values, schema: listSchema(l.item(0).schema), read: func(r *reader, v value, to *[]T) bool {
+		before := len(r.faults)
 		items, ok := r.list(v, l.want)
 		if !ok {
 			return false
@@ -257,6 +293,9 @@ func (l list[T]) kind() kind[[]T] {
 			all = append(all, t)
 		}
 		*to = all // also where an item is wrong, for checks of the others
+		if l.check != nil && len(r.faults) == before {
+			l.check(r, items, all)
+		}
 		return ok
 	}}
 }

@@ -216,9 +216,9 @@ func TestFaultsOfReceiversHaveTheirLines(t *testing.T) {
 		"  - {name: c, url: http://h, template: '{\"a\": \"{{.Error}}\"}'}\njobs: [{name: a, leader: true, notify: {after: 2}, log: {message: m}}]\n")
 	r := workertest.Do(t, nil, "validate", "--config", path)
 	require.Equal(t, 2, r.Code)
-	require.Contains(t, r.Stderr, ":4:1: notifications.receivers[1].secret: is missing; write the integration key")
-	require.Contains(t, r.Stderr, ":5:1: notifications.receivers[2].template: does not make JSON of every notification")
-	require.Contains(t, r.Stderr, ":6:1: jobs[0].notify: must be left out of a leader task")
+	require.Contains(t, r.Stderr, ":4:5: notifications.receivers[1].secret: is missing; write the integration key")
+	require.Contains(t, r.Stderr, ":5:40: notifications.receivers[2].template: does not make JSON of every notification")
+	require.Contains(t, r.Stderr, ":6:40: jobs[0].notify: must be left out of a leader task")
 	p := workertest.Start(t, path, "--http", "127.0.0.1:0")
 	require.Equal(t, 2, p.Exit())
 }

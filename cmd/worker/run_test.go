@@ -101,14 +101,14 @@ func TestConfiguredAddressMustBeFree(t *testing.T) {
 
 func TestTakenDefaultAddressIsReplaced(t *testing.T) {
 	t.Parallel()
-	if taken, err := net.Listen("tcp", config.Default().HTTP.Addr); err == nil { // otherwise someone else has it
+	if taken, err := net.Listen("tcp", config.Default().HTTP.Addr.HostPort); err == nil { // otherwise someone else has it
 		defer func() { _ = taken.Close() }()
 	}
 	p := workertest.Start(t, filetest.Config(t, workertest.OneJob))
-	p.Await("default http address is taken, using a free port", "taken", config.Default().HTTP.Addr)
+	p.Await("default http address is taken, using a free port", "taken", config.Default().HTTP.Addr.HostPort)
 	listening := p.Await("http listening")["addr"].(string)
 	require.True(t, strings.HasPrefix(listening, "127.0.0.1:"), listening)
-	require.NotEqual(t, config.Default().HTTP.Addr, listening)
+	require.NotEqual(t, config.Default().HTTP.Addr.HostPort, listening)
 	status, body := p.Get("/healthz")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "ok\n", body)

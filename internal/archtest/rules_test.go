@@ -146,7 +146,7 @@ var layers = map[string]layer{
 		"it turns events into series, whatever store they come from",
 	},
 	"./config/...": {
-		[]string{"./config/...", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
+		[]string{"./config/...", "./jobs/...", "./notify", "./internal/...", "go.yaml.in/yaml/..."},
 		"it describes the daemon's parts and builds none of them",
 	},
 	"./cmd/worker": {
@@ -163,7 +163,7 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/daemon": {
 		[]string{
 			"./cmd/worker/internal/configfile", "./cmd/worker/internal/doctor", "./cmd/worker/internal/exitcode",
-			"./cmd/worker/internal/notifications", "./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/sdnotify", "./cmd/worker/internal/stores", "./cmd/worker/internal/tracing",
+			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/sdnotify", "./cmd/worker/internal/stores", "./cmd/worker/internal/tracing",
 			"./config", "./console", "./notify", "./internal/...", "./jobs/...", "./lease", "./metrics", "./scheduler", "github.com/google/uuid",
 			"github.com/lmittmann/tint", "github.com/prometheus/...", "go.uber.org/dig", "go.uber.org/fx/...", "golang.org/x/term",
 		},
@@ -195,10 +195,6 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/registry": {
 		[]string{"./cmd/worker/internal/checkin", "./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
 		"it makes jobs of a configuration, whoever runs them",
-	},
-	"./cmd/worker/internal/notifications": {
-		[]string{"./cmd/worker/internal/exitcode", "./config", "./internal/joined", "./notify"},
-		"it makes receivers of a configuration for the worker",
 	},
 	"./cmd/worker/internal/configfile": {
 		[]string{"./cmd/worker/internal/exitcode", "./config"},

@@ -3,10 +3,10 @@
 package settings
 
 import (
-	"fmt"
-	"io"
 	"log/slog"
 	"time"
+
+	"github.com/solotick/solotick/notify"
 )
 
 // Redis says where the fleet meets: at one of URL, Addrs and Quorum. Without any of them ticks are
@@ -53,13 +53,17 @@ type Lease struct {
 
 // Server is where the daemon listens for HTTP, and who may see and change what there.
 type Server struct {
-	Addr    string // host:port; port 0 means any free one, an empty host every interface
-	AddrSet bool   // Addr was asked for; a default one may give way to a free port when it is taken
-
+	Addr     Address
 	Tokens   []Token // without any the page and the API only read, and only on this machine
 	ReadOnly bool    // nothing can be changed by the page or the API
 
 	Metrics Metrics
+}
+
+// Address is where the daemon listens.
+type Address struct {
+	HostPort string // port 0 means any free one, an empty host every interface
+	Given    bool   // it was asked for; a default one may give way to a free port when it is taken
 }
 
 // Metrics says what the daemon exports at /metrics, and to whom.
@@ -91,37 +95,8 @@ type Notify struct {
 type Notifications struct {
 	Interval  time.Duration // between two looks at the fleet
 	Confirm   time.Duration // for how long a job must be overdue or unserved
-	Receivers []Receiver
+	Receivers []notify.Receiver
 }
-
-// Receiver is who is notified. Package notify says what its fields mean, and judges them.
-type Receiver struct {
-	Name, Kind  string
-	URL         Secret
-	URLFile     string
-	Secret      Secret
-	SecretFile  string
-	Headers     map[string]string
-	Template    string
-	ContentType string
-	Jobs        []string
-	Groups      []string
-	Conditions  []string
-	Timeout     time.Duration
-	Line        int // where the entry starts, from 1
-}
-
-// String names the receiver, and shows nothing of its URL, secrets, headers and template.
-func (r Receiver) String() string { return fmt.Sprintf("receiver %s of kind %s", r.Name, r.Kind) }
-
-// Format prints String, whatever the verb.
-func (r Receiver) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
-
-// LogValue returns String.
-func (r Receiver) LogValue() slog.Value { return slog.StringValue(r.String()) }
-
-// MarshalText returns String.
-func (r Receiver) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // Token lets its bearer read or operate the worker's page and API.
 type Token struct {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/solotick/solotick/cmd/worker/internal/notifications"
 	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/notify"
 )
@@ -54,10 +53,7 @@ func (c *cli) notifyTest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := notifications.Check(cfg, c.file); err != nil {
-				return err
-			}
-			receivers, err := chosen(notifications.Receivers(cfg), to)
+			receivers, err := chosen(cfg.Notifications.Receivers, to)
 			if err := flagFaults(cmd, err); err != nil {
 				return err
 			}

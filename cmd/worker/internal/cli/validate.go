@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/solotick/solotick/cmd/worker/internal/notifications"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/cmd/worker/internal/tracing"
@@ -49,11 +48,7 @@ func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
 	if err := errors.Join(stores.Check(cfg), tracing.Check(cfg.Tracing)); err != nil {
 		return nil, err
 	}
-	registry, err := registry.New(cfg, c.file, nil)
-	if err := errors.Join(notifications.Check(cfg, c.file), err); err != nil {
-		return nil, err
-	}
-	return registry, nil
+	return registry.New(cfg, c.file, nil)
 }
 
 // maxWarnings is the number of clock changes that validate prints.

@@ -94,7 +94,7 @@ func TestConnectionsLeaveFileDescriptorsToRuns(t *testing.T) {
 
 func TestAddressOfIPv4ListensOnThatAlone(t *testing.T) {
 	for addr, network := range map[string]string{"0.0.0.0:0": "0.0.0.0", ":0": "::", "[::]:0": "::"} {
-		listener, err := newServer(settings.Server{Addr: addr, AddrSet: true}, nil, quiet).bind(t.Context())
+		listener, err := newServer(settings.Server{Addr: settings.Address{HostPort: addr, Given: true}}, nil, quiet).bind(t.Context())
 		require.NoError(t, err)
 		host, _, err := net.SplitHostPort(listener.Addr().String())
 		require.NoError(t, err)

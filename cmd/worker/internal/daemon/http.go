@@ -87,28 +87,28 @@ func (s *server) serve(on net.Listener, failed func(error)) {
 // that address.
 func (s *server) bind(ctx context.Context) (net.Listener, error) {
 	var listen net.ListenConfig
-	network := "tcp"
-	if addr, err := netip.ParseAddrPort(s.listen.Addr); err == nil && addr.Addr().Is4() {
+	wanted, network := s.listen.Addr.HostPort, "tcp"
+	if addr, err := netip.ParseAddrPort(wanted); err == nil && addr.Addr().Is4() {
 		network = "tcp4" // else 0.0.0.0 is every address, also of IPv6
 	}
-	listener, err := listen.Listen(ctx, network, s.listen.Addr)
+	listener, err := listen.Listen(ctx, network, wanted)
 	taken := errors.Is(err, syscall.EADDRINUSE)
 	switch {
 	case err == nil:
 		return listener, nil
-	case taken && !s.listen.AddrSet:
-		host, _, splitErr := net.SplitHostPort(s.listen.Addr)
+	case taken && !s.listen.Addr.Given:
+		host, _, splitErr := net.SplitHostPort(wanted)
 		if splitErr != nil {
 			return nil, splitErr
 		}
-		s.logger.Info("default http address is taken, using a free port", slog.String("taken", s.listen.Addr))
+		s.logger.Info("default http address is taken, using a free port", slog.String("taken", wanted))
 		return listen.Listen(ctx, network, net.JoinHostPort(host, "0"))
 	case taken:
 		return nil, fmt.Errorf("http.addr: %s is taken: stop what listens there, or choose another address with --http or "+
-			"http.addr (port 0 picks a free one)", s.listen.Addr)
+			"http.addr (port 0 picks a free one)", wanted)
 	default:
 		return nil, fmt.Errorf("http.addr: cannot listen on %s: %w; choose another address with --http or http.addr",
-			s.listen.Addr, err)
+			wanted, err)
 	}
 }
 

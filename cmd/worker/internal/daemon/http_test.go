@@ -45,14 +45,14 @@ func TestFreeDefaultAddressIsUsed(t *testing.T) {
 	require.NoError(t, err)
 	addr := free.Addr().String()
 	require.NoError(t, free.Close())
-	listener, err := newServer(settings.Server{Addr: addr}, nil, quiet).bind(t.Context())
+	listener, err := newServer(settings.Server{Addr: settings.Address{HostPort: addr}}, nil, quiet).bind(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, addr, listener.Addr().String())
 	require.NoError(t, listener.Close())
 }
 
 func TestAddressWithoutInterfaceIsRefused(t *testing.T) {
-	_, err := newServer(settings.Server{Addr: "192.0.2.1:80", AddrSet: true}, nil, quiet).bind(t.Context())
+	_, err := newServer(settings.Server{Addr: settings.Address{HostPort: "192.0.2.1:80", Given: true}}, nil, quiet).bind(t.Context())
 	require.ErrorContains(t, err, "http.addr: cannot listen on 192.0.2.1:80: ")
 	require.ErrorContains(t, err, "choose another address with --http or http.addr")
 }

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/fx"
 
-	"github.com/solotick/solotick/cmd/worker/internal/notifications"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
@@ -27,21 +26,21 @@ type notifier struct {
 
 // set takes the jobs of a configuration.
 func (n *notifier) set(cfg *config.Config, registry *jobs.Registry) {
-	after := notifications.After(cfg)
+	after := map[string]int{}
+	for _, job := range cfg.Jobs {
+		after[job.Spec.Name] = job.Notify.After
+	}
 	n.jobs.Store(registry)
 	n.after.Store(&after)
 }
 
 func provideNotifier(
-	lc fx.Lifecycle, cfg *config.Config, from *source, s *stores.Store, registry *jobs.Registry, logger *slog.Logger,
+	lc fx.Lifecycle, cfg *config.Config, s *stores.Store, registry *jobs.Registry, logger *slog.Logger,
 ) (*notifier, error) {
-	if err := notifications.Check(cfg, from.file.Path); err != nil {
-		return nil, err
-	}
 	n := new(notifier)
 	n.set(cfg, registry)
 	var err error
-	n.Notifier, err = notify.New(s.Store, notifications.Receivers(cfg),
+	n.Notifier, err = notify.New(s.Store, cfg.Notifications.Receivers,
 		notify.WithReplica(cfg.Replica),
 		notify.WithTTL(cfg.Lease.TTL),
 		notify.WithInterval(cfg.Notifications.Interval),

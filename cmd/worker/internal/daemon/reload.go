@@ -11,7 +11,6 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/solotick/solotick/cmd/worker/internal/configfile"
-	"github.com/solotick/solotick/cmd/worker/internal/notifications"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
@@ -64,9 +63,6 @@ func runReloader(
 	r.make = func(cfg *config.Config) (*jobs.Registry, error) {
 		if err := stores.Check(cfg); err != nil {
 			return nil, err // a restart would fail
-		}
-		if err := notifications.Check(cfg, from.file.Path); err != nil {
-			return nil, err
 		}
 		cfg.SecretVariables = append(cfg.SecretVariables, from.loaded.SecretVariables...) // of settings that only a restart changes
 		return registry.New(cfg, from.file.Path, &registry.Runtime{Supervisor: supervisor, Logger: logger, Streams: st.Streams})

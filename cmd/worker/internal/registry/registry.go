@@ -44,9 +44,6 @@ func New(cfg *config.Config, path string, r *Runtime) (*jobs.Registry, error) {
 		if err != nil {
 			handler = notMade // so that faults of the rest of the job are found, too
 		}
-		if job.Spec.Leader && job.Notify != (settings.Notify{}) {
-			err = errors.Join(err, &jobs.Fault{Field: "notify", Rule: "must be left out of a leader task: it has no runs that succeed or fail"})
-		}
 		if r != nil {
 			handler = checkin.Around(handler, job.Notify, job.Spec.Retry, r.Logger)
 		}
