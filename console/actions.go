@@ -12,35 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/console/internal/page"
+	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/jobs"
 )
-
-// action is something that people do to jobs or locks.
-type action string
-
-// The actions on jobs.
-const (
-	actionPause   action = "pause"
-	actionResume  action = "resume"
-	actionTrigger action = "trigger"
-	actionCancel  action = "cancel"
-	actionRepair  action = "repair"
-	actionForget  action = "forget"
-)
-
-// order is an action as a caller asks for it.
-type order struct {
-	fleet.Act
-	action  action
-	key     string        // of a trigger
-	window  time.Duration // of the key
-	request string        // of a trigger: identifies one that may be sent twice
-	payload jobs.Payload  // of a trigger
-	tick    time.Time     // of a cancel; zero for the tick that runs, or else the one that waits
-}
 
 // actionResult is the result of an order on one job.
 type actionResult struct {
@@ -58,42 +35,51 @@ type pauseResult struct {
 	Pause   *fleet.Pause `json:"pause"`   // that is in force or has ended; null when there was none
 }
 
-// do carries out an order on a job.
+// released is the answer to a release.
+type released struct {
+	Name  string `json:"name"`
+	Token int    `json:"token"`
+}
+
+// do carries out an order on a job, or on the lock that it names.
 func (c *Console) do(ctx context.Context, job string, o order) (actionResult, error) {
-	defer c.changed(job)
+	defer c.expire()
+	if job != "" {
+		defer c.monitor.Changed(job)
+		defer c.kept.forget(job)
+	}
 	switch o.action {
-	case actionPause:
+	case page.Pause:
 		p, err := c.fleet.Pause(ctx, job, o.Act)
 		return actionResult{answer: pauseResult{job, true, !p.Before, &p}, unchanged: p.Before}, err
-	case actionResume:
+	case page.Resume:
 		p, err := c.fleet.Resume(ctx, job, o.Act)
 		if p == nil {
 			return actionResult{answer: pauseResult{Job: job}, unchanged: true}, err
 		}
 		return actionResult{answer: pauseResult{Job: job, Changed: true, Pause: p}}, err
-	case actionTrigger:
+	case page.Trigger:
 		t, err := c.fleet.Trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window, Request: o.request, Payload: o.payload})
 		if err == nil && !t.Accepted() {
 			err = refused(job, t)
 		}
 		return actionResult{answer: t, id: t.ID, tick: t.Tick, unchanged: t.Status == protocol.Repeated}, err
-	case actionCancel:
+	case page.Cancel:
 		return c.cancel(ctx, job, o)
-	case actionRepair:
+	case page.Repair:
 		r, err := c.fleet.Repair(ctx, job, o.Act)
 		return actionResult{answer: r, unchanged: !r.Changed}, err
-	case actionForget:
+	case page.Forget:
 		f, err := c.fleet.Forget(ctx, job, o.Act)
 		return actionResult{answer: f}, err
+	case page.Release:
+		held, err := c.fleet.ForceRelease(ctx, o.lock, int64(o.token), o.Act)
+		if err == nil && !held {
+			err = newProblem(http.StatusConflict, fmt.Sprintf("lock %s: token %d holds nothing any more", shortened(o.lock), o.token))
+		}
+		return actionResult{answer: released{o.lock, o.token}}, err
 	}
 	return actionResult{}, notFound("there is no such action")
-}
-
-// changed makes the next page read a job that was changed.
-func (c *Console) changed(job string) {
-	c.monitor.Changed(job)
-	c.kept.forget(job)
-	c.expire()
 }
 
 // expire makes the next page read again.
@@ -161,21 +147,13 @@ const bulkAtOnce = 16
 // doAll carries out an order on several jobs, and returns the result for each, failures first.
 func (c *Console) doAll(ctx context.Context, names []string, o order) []done {
 	list := make([]done, len(names))
-	var next sync.Mutex
-	i := 0
+	room := make(chan struct{}, bulkAtOnce)
 	var workers sync.WaitGroup
-	for range min(bulkAtOnce, len(names)) {
+	for i, name := range names {
+		room <- struct{}{}
 		workers.Go(func() {
-			for {
-				next.Lock()
-				n := i
-				i++
-				next.Unlock()
-				if n >= len(names) {
-					return
-				}
-				list[n] = doneOf(names[n], func() (actionResult, error) { return c.do(ctx, names[n], o) })
-			}
+			defer func() { <-room }()
+			list[i] = doneOf(name, func() (actionResult, error) { return c.do(ctx, name, o) })
 		})
 	}
 	workers.Wait()
@@ -192,25 +170,25 @@ func failed(d done) int {
 
 // bulkResult is the answer to an action on several jobs.
 type bulkResult struct {
-	Action  action `json:"action"`
-	Results []done `json:"results"` // those that failed first
-	Failed  int    `json:"failed"`
+	Action  page.Action `json:"action"`
+	Results []done      `json:"results"` // those that failed first
+	Failed  int         `json:"failed"`
 }
 
 // done is the result of an action on one of several jobs.
 type done struct {
-	Job    string `json:"job"`
-	Status string `json:"status"` // done, unchanged (it was so before) or failed
-	ID     string `json:"id"`     // of the tick that was triggered or cancelled; empty of others
-	Tick   stamp  `json:"tick"`
-	Detail string `json:"detail"` // why it failed; empty when it did not
+	Job    string    `json:"job"`
+	Status string    `json:"status"` // done, unchanged (it was so before) or failed
+	ID     string    `json:"id"`     // of the tick that was triggered or cancelled; empty of others
+	Tick   view.Time `json:"tick"`
+	Detail string    `json:"detail"` // why it failed; empty when it did not
 }
 
 const doneFailed = "failed"
 
 func doneOf(job string, do func() (actionResult, error)) done {
 	r, err := do()
-	d := done{Job: job, Status: "done", ID: r.id, Tick: stamp(r.tick)}
+	d := done{Job: job, Status: "done", ID: r.id, Tick: view.Time{Time: r.tick}}
 	switch {
 	case err != nil:
 		d.Status, d.Detail = doneFailed, problemOf(err).Detail
@@ -225,14 +203,4 @@ func doneOf(job string, do func() (actionResult, error)) done {
 func digestOf(names []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\n")))
 	return hex.EncodeToString(sum[:12])
-}
-
-// release takes a lock away from its holder.
-func (c *Console) release(ctx context.Context, name string, token int64, act fleet.Act) error {
-	defer c.expire()
-	held, err := c.fleet.ForceRelease(ctx, name, token, act)
-	if err == nil && !held {
-		err = newProblem(http.StatusConflict, fmt.Sprintf("lock %s: token %d holds nothing any more", shortened(name), token))
-	}
-	return err
 }

@@ -14,11 +14,7 @@ import (
 // from.
 const auditReads = 20
 
-func (q *request) audit() (any, error) {
-	query, s, err := asked(q, view.ParseAuditQuery)
-	if err != nil {
-		return nil, err
-	}
+func (q *request) audit(query view.AuditQuery, s *reading) (any, error) {
 	if err := q.away(); err != nil {
 		return nil, err
 	}
@@ -58,13 +54,13 @@ func chosen(f fleet.Fact, query view.AuditQuery) bool {
 
 // actLog is a page of the audit log for programs: what package fleet returns.
 func (q *request) actLog() (any, error) {
-	v, err := q.parameters("limit", "after")
-	if err != nil {
+	var limit int
+	var after string
+	if _, err := q.asks(func(p *view.Parameters) {
+		p.Number("limit", &limit, 1, protocol.MaxAuditPage, 100)
+		view.Checked(p, "after", &after, view.AnyText)
+	}); err != nil {
 		return nil, err
 	}
-	limit, err := number(v, "limit", 1, protocol.MaxAuditPage, 100)
-	if err != nil {
-		return nil, err
-	}
-	return q.c.fleet.Audit(q.r.Context(), v.Get("after"), limit)
+	return q.c.fleet.Audit(q.r.Context(), after, limit)
 }

@@ -1,15 +1,14 @@
 package console
 
 import (
-	"time"
-
+	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
 // change is how one read of the fleet differs from the one before: an event of the stream.
 type change struct {
-	At       stamp           `json:"at"` // fleet time
+	At       view.Time       `json:"at"` // fleet time
 	Jobs     []jobChange     `json:"jobs"`
 	Replicas []replicaChange `json:"replicas"`
 }
@@ -22,8 +21,8 @@ type jobChange struct {
 	State    string           `json:"state"`   // running, retrying, waiting, free or idle; gone when nobody knows the job any more
 	Tick     string           `json:"tick"`    // the id of the newest tick that is open, or else of the one that was settled last
 	Outcome  protocol.Outcome `json:"outcome"` // of the tick that was settled last; empty when none was
-	Ended    stamp            `json:"ended"`   // of the same
-	Next     stamp            `json:"next"`
+	Ended    view.Time        `json:"ended"`   // of the same
+	Next     view.Time        `json:"next"`
 	Paused   bool             `json:"paused"`
 	Unserved bool             `json:"unserved"`
 	Overdue  bool             `json:"overdue"`
@@ -36,18 +35,6 @@ type replicaChange struct {
 	Running int    `json:"running"`
 }
 
-// stamp is a time in JSON: RFC 3339 with milliseconds in UTC, or null.
-type stamp time.Time
-
-// MarshalJSON implements json.Marshaler.
-func (s stamp) MarshalJSON() ([]byte, error) {
-	t := time.Time(s)
-	if t.IsZero() {
-		return []byte("null"), nil
-	}
-	return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z07:00"`)), nil
-}
-
 // stateIdle and stateGone are the states of a job without an open tick, and of a job or replica
 // that is not there any more.
 const (
@@ -57,34 +44,51 @@ const (
 
 // changesBetween compares two reads.
 func changesBetween(before, after *fleet.Status) change {
-	c := change{At: stamp(after.Now), Jobs: []jobChange{}, Replicas: []replicaChange{}}
-	known := make(map[string]*fleet.JobStatus, len(before.Jobs))
-	for i := range before.Jobs {
-		known[before.Jobs[i].Name] = &before.Jobs[i]
+	c := change{At: view.Time{Time: after.Now}, Jobs: []jobChange{}, Replicas: []replicaChange{}}
+	jobs, gone := differences(before.Jobs, after.Jobs, func(j *fleet.JobStatus) string { return j.Name }, sameJob)
+	for _, job := range jobs {
+		c.Jobs = append(c.Jobs, changeOf(job))
 	}
-	for i := range after.Jobs {
-		job := &after.Jobs[i]
-		was := known[job.Name]
-		delete(known, job.Name)
-		if was == nil || !sameJob(was, job) {
-			c.Jobs = append(c.Jobs, changeOf(job))
-		}
+	for _, name := range gone {
+		c.Jobs = append(c.Jobs, jobChange{Job: name, State: stateGone})
 	}
-	for i := range before.Jobs { // in their order
-		if name := before.Jobs[i].Name; known[name] != nil {
-			c.Jobs = append(c.Jobs, jobChange{Job: name, State: stateGone})
-		}
+	replicas, gone := differences(before.Replicas, after.Replicas, func(r *fleet.Replica) string { return r.ID }, sameReplica)
+	for _, r := range replicas {
+		c.Replicas = append(c.Replicas, replicaChange{r.ID, stateOf(r), r.Running})
 	}
-	c.Replicas = append(c.Replicas, replicaChanges(before.Replicas, after.Replicas)...)
+	for _, id := range gone {
+		c.Replicas = append(c.Replicas, replicaChange{Replica: id, State: stateGone})
+	}
 	return c
+}
+
+// differences returns what is new or not the same as before, and the names of what is gone.
+func differences[T any](before, after []T, name func(*T) string, same func(a, b *T) bool) (changed []*T, gone []string) {
+	known := make(map[string]*T, len(before))
+	for i := range before {
+		known[name(&before[i])] = &before[i]
+	}
+	for i := range after {
+		was := known[name(&after[i])]
+		delete(known, name(&after[i]))
+		if was == nil || !same(was, &after[i]) {
+			changed = append(changed, &after[i])
+		}
+	}
+	for i := range before { // in their order
+		if n := name(&before[i]); known[n] != nil {
+			gone = append(gone, n)
+		}
+	}
+	return changed, gone
 }
 
 func changeOf(job *fleet.JobStatus) jobChange {
 	c := jobChange{
-		Job: job.Name, State: stateIdle, Next: stamp(job.Next), Paused: job.Paused != nil, Unserved: job.Unserved, Overdue: !job.Overdue.IsZero(),
+		Job: job.Name, State: stateIdle, Next: view.Time{Time: job.Next}, Paused: job.Paused != nil, Unserved: job.Unserved, Overdue: !job.Overdue.IsZero(),
 	}
 	if job.Last != nil {
-		c.Tick, c.Outcome, c.Ended = job.Last.ID, job.Last.Outcome, stamp(job.Last.Ended)
+		c.Tick, c.Outcome, c.Ended = job.Last.ID, job.Last.Outcome, view.Time{Time: job.Last.Ended}
 	}
 	if len(job.Open) > 0 {
 		c.State, c.Tick = job.Open[0].State, job.Open[0].ID
@@ -131,27 +135,6 @@ func sameEntry(a, b *fleet.Entry) bool {
 		return a == b
 	}
 	return a.ID == b.ID && a.Outcome == b.Outcome && a.Ended.Equal(b.Ended) && a.Token == b.Token
-}
-
-func replicaChanges(before, after []fleet.Replica) (list []replicaChange) {
-	known := make(map[string]*fleet.Replica, len(before))
-	for i := range before {
-		known[before[i].ID] = &before[i]
-	}
-	for i := range after {
-		r := &after[i]
-		was := known[r.ID]
-		delete(known, r.ID)
-		if was == nil || !sameReplica(was, r) {
-			list = append(list, replicaChange{r.ID, stateOf(r), r.Running})
-		}
-	}
-	for i := range before {
-		if id := before[i].ID; known[id] != nil {
-			list = append(list, replicaChange{Replica: id, State: stateGone})
-		}
-	}
-	return list
 }
 
 func stateOf(r *fleet.Replica) string {

@@ -4,16 +4,37 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
-	"github.com/solotick/solotick/internal/naming"
+	"github.com/solotick/solotick/internal/protocol"
 )
+
+var actions = []page.Action{page.Pause, page.Resume, page.Trigger, page.Cancel, page.Repair, page.Forget}
+
+// actionRoutes are a form for each action, in which somebody confirms it, and its answer in the API:
+// on a job, on several, and on a lock.
+func actionRoutes() (list []route) {
+	add := func(pattern string, form func(*request) (any, error), submit func(*request) *problem, call func(*request) (any, error)) {
+		list = append(list, route{method: "GET", pattern: pattern, needs: Operate, serve: answer(form)},
+			route{method: "POST", pattern: pattern, needs: Operate, serve: submit},
+			route{method: "POST", pattern: "/api/v1" + pattern, needs: Operate, serve: answer(call)})
+	}
+	for _, action := range actions {
+		a := actionRoute{action}
+		add("/jobs/{job}/"+string(action), a.confirm, a.submit, a.call)
+		add("/actions/"+string(action), a.confirmAll, a.submitAll, a.callAll)
+	}
+	release := actionRoute{page.Release}
+	add("/locks/release", release.confirmRelease, release.submit, release.call)
+	return list
+}
+
+// actionRoute answers the requests for an action.
+type actionRoute struct{ page.Action }
 
 // maxShown is how many names a confirmation shows.
 const maxShown = 100
@@ -24,20 +45,15 @@ func (a actionRoute) confirm(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := slices.DeleteFunc(slices.Concat(a.fields, pageParameters), func(field string) bool { return field == fieldPayload })
-	v, err := q.parameters(known...)
+	o, err := q.order(a.Action, false)
 	if err != nil {
 		return nil, err
-	}
-	o, p := a.order(q, v)
-	if p != nil {
-		return nil, p
 	}
 	s, err := q.now()
 	if err != nil {
 		return nil, err
 	}
-	if a.action == actionCancel && o.tick.IsZero() { // the run that is shown is cancelled, not one that begins meanwhile
+	if o.action == page.Cancel && o.tick.IsZero() { // the run that is shown is cancelled, not one that begins meanwhile
 		open, err := q.c.fleet.Open(q.r.Context(), name)
 		if err != nil {
 			return nil, err
@@ -45,10 +61,9 @@ func (a actionRoute) confirm(q *request) (any, error) {
 		if o.tick, err = cancellable(name, open); err != nil {
 			return nil, err
 		}
-		v.Set("tick", strconv.FormatInt(o.tick.UnixMilli(), 10))
 	}
-	shown := a.confirmation(s, []string{name}, o.tick)
-	if a.action == actionForget { // who sees the form can send it with success, or sees why not
+	shown := o.confirmation(s, []string{name})
+	if o.action == page.Forget { // who sees the form can send it with success, or sees why not
 		f, err := q.c.fleet.Forgettable(q.r.Context(), name)
 		if err != nil {
 			return nil, err
@@ -58,68 +73,76 @@ func (a actionRoute) confirm(q *request) (any, error) {
 	if shown.Total == 0 {
 		return nil, notFound(fmt.Sprintf("there is no job %s", name))
 	}
-	a.identify(v)
-	for _, field := range a.fields {
-		if value := v.Get(field); value != "" && field != "reason" {
-			shown.Fields = append(shown.Fields, page.Field{Name: field, Value: value})
-		}
-	}
-	shown.Reason, shown.Back = o.Reason, "/jobs/"+name
-	shown.Payload = a.action == actionTrigger
+	shown.Back, shown.Payload = "/jobs/"+name, o.action == page.Trigger
 	return shown, nil
-}
-
-// pageParameters are what the URL of any page may have besides its own.
-var pageParameters = []string{"lang", "zone"}
-
-// identify gives the form of a trigger an id: however often it is sent, it triggers once.
-func (a actionRoute) identify(form url.Values) string {
-	if a.action == actionTrigger && form.Get("request") == "" {
-		form.Set("request", strings.ToLower(rand.Text()))
-	}
-	return form.Get("request")
 }
 
 // confirmAll shows what an action in bulk will do.
 func (a actionRoute) confirmAll(q *request) (any, error) {
-	v, err := q.values()
+	o, err := q.order(a.Action, true)
 	if err != nil {
 		return nil, err
-	}
-	v.Del("zone")
-	filter, err := view.ParseJobFilter(v)
-	if err != nil {
-		return nil, badQuery(err)
 	}
 	s, err := q.now()
 	if err != nil {
 		return nil, err
 	}
-	names := view.Matching(s.Snapshot, filter)
+	names := view.Matching(s.Snapshot, o.filter)
 	if len(names) == 0 {
 		return nil, notFound("the filter chooses no job")
 	}
-	shown := a.confirmation(s, names, time.Time{})
-	if request := a.identify(url.Values{}); request != "" {
-		shown.Fields = append(shown.Fields, page.Field{Name: "request", Value: request})
-	}
-	for name, list := range filter.Values() {
-		for _, value := range list {
-			shown.Fields = append(shown.Fields, page.Field{Name: name, Value: value})
-		}
-	}
-	slices.SortFunc(shown.Fields, func(a, b page.Field) int { return strings.Compare(a.Name+"\x00"+a.Value, b.Name+"\x00"+b.Value) })
-	shown.Fields = append(shown.Fields, page.Field{Name: "digest", Value: digestOf(names)})
-	if shown.Back = "/"; len(filter.Values()) > 0 {
-		shown.Back = "/?" + filter.Values().Encode()
-	}
+	o.digest = digestOf(names)
+	shown := o.confirmation(s, names)
+	shown.Back = o.list()
 	return shown, nil
+}
+
+// list returns the page of the jobs that the filter of an order chooses.
+func (o *order) list() string {
+	if v := view.Values(o.filter); len(v) > 0 {
+		return "/?" + v.Encode()
+	}
+	return "/"
+}
+
+// confirmRelease shows the consequences of releasing a lock by force.
+func (a actionRoute) confirmRelease(q *request) (any, error) {
+	o, err := q.order(a.Action, false)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := q.now(); err != nil {
+		return nil, err
+	}
+	with, err := q.withLocks()
+	if err != nil {
+		return nil, err
+	}
+	i, ok := slices.BinarySearchFunc(with.Locks, o.lock, func(l protocol.Lock, name string) int { return strings.Compare(l.Name, name) })
+	if !ok {
+		return nil, notFound(fmt.Sprintf("lock %s: nobody holds it", o.lock))
+	}
+	held := with.Locks[i]
+	hold := slices.IndexFunc(held.Holds, func(h protocol.Hold) bool { return h.Token == int64(o.token) })
+	if hold < 0 {
+		return nil, notFound(fmt.Sprintf("lock %s: token %d holds nothing", o.lock, o.token))
+	}
+	return page.ConfirmPage{
+		Action: o.action, Names: []string{o.lock}, Total: 1, Reason: o.Reason, Back: "/locks", Fields: o.fields(),
+		Facts: []string{
+			with.Say("Held by %s since %s, with token %d.", held.Holds[hold].Holder, held.Holds[hold].Since.UTC().Format("2006-01-02 15:04:05 MST"), o.token),
+			with.Say("Waiting: %d.", held.Waiters),
+		},
+	}, nil
 }
 
 // confirmation shows those of the named jobs that are known, and what an action would do to them.
 // names are sorted.
-func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) page.ConfirmPage {
-	shown := page.ConfirmPage{Action: page.Action(a.action)}
+func (o *order) confirmation(s *reading, names []string) page.ConfirmPage {
+	if o.action == page.Trigger && o.request == "" { // however often the form is sent, it triggers once
+		o.request = strings.ToLower(rand.Text())
+	}
+	shown := page.ConfirmPage{Action: o.action, Reason: o.Reason, Fields: o.fields()}
 	var paused, running, waiting int
 	var next time.Time
 	var ahead time.Duration
@@ -134,7 +157,7 @@ func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) pa
 		}
 		for _, e := range j.Open {
 			switch {
-			case !tick.IsZero() && !e.Scheduled.Equal(tick):
+			case !o.tick.IsZero() && !e.Scheduled.Equal(o.tick):
 			case e.Held():
 				running++
 			default:
@@ -157,74 +180,70 @@ func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) pa
 		fact(s.Say("Ticks that run now: %d; that wait: %d.", running, waiting))
 	}
 	switch {
-	case a.action == actionRepair && ahead == 0:
+	case o.action == page.Repair && ahead == 0:
 		fact(s.Say("No watermark lies in the future: nothing will change."))
 	case ahead > 0:
 		fact(s.Say("The watermark lies %s in the future, at most.", ahead.Round(time.Second)))
 	}
-	if !next.IsZero() && a.action != actionForget {
+	if !next.IsZero() && o.action != page.Forget {
 		fact(s.Say("The next tick is at %s.", next.UTC().Format("2006-01-02 15:04:05 MST")))
 	}
 	return shown
 }
 
-// submit does what a form asks for, and goes back to the job.
+// submit does what a form asks for, and goes back to the job or the locks.
 func (a actionRoute) submit(q *request) *problem {
-	name, err := q.jobName()
+	_, o, err := a.carryOut(q)
 	if err != nil {
 		return problemOf(err)
 	}
-	form, p := q.form(a.fields...)
-	if p != nil {
-		return p
-	}
-	o, p := a.order(q, form)
-	if p != nil {
-		return p
-	}
-	if _, err := q.c.do(q.r.Context(), name, o); err != nil {
-		return problemOf(err)
-	}
-	if a.action == actionForget { // the job has no page any more
+	switch o.action {
+	case page.Forget: // the job has no page any more
 		q.redirect("/")
-		return nil
+	case page.Release:
+		q.redirect("/locks")
+	case page.Pause, page.Resume, page.Trigger, page.Cancel, page.Repair:
+		q.redirect("/jobs/" + q.r.PathValue("job"))
 	}
-	q.redirect("/jobs/" + name)
 	return nil
+}
+
+// call is the action on one job or lock in the API.
+func (a actionRoute) call(q *request) (any, error) {
+	r, _, err := a.carryOut(q)
+	return r.answer, err
+}
+
+// carryOut does what a request asks for with a job or a lock.
+func (a actionRoute) carryOut(q *request) (r actionResult, o order, err error) {
+	name := ""
+	if a.Action != page.Release {
+		if name, err = q.jobName(); err != nil {
+			return r, o, err
+		}
+	}
+	if o, err = q.order(a.Action, false); err != nil {
+		return r, o, err
+	}
+	r, err = q.c.do(q.r.Context(), name, o)
+	return r, o, err
 }
 
 // submitAll does what a form asks for with each of the jobs that it showed.
 func (a actionRoute) submitAll(q *request) *problem {
-	form, p := q.form("q", "state", "group", "replica", "digest", "reason", "request")
-	if p != nil {
-		return p
-	}
-	filter := url.Values{}
-	for _, name := range []string{"q", "state", "group", "replica"} {
-		if form.Has(name) {
-			filter[name] = form[name]
-		}
-	}
-	chosen, err := view.ParseJobFilter(filter)
+	o, err := q.order(a.Action, true)
 	if err != nil {
-		return badQuery(err)
-	}
-	o, p := a.order(q, url.Values{"reason": form["reason"], "request": form["request"]})
-	if p != nil {
-		return p
+		return problemOf(err)
 	}
 	s, err := q.now()
 	if err != nil {
 		return problemOf(err)
 	}
-	names := view.Matching(s.Snapshot, chosen)
-	if digestOf(names) != form.Get("digest") {
+	names := view.Matching(s.Snapshot, o.filter)
+	if digestOf(names) != o.digest {
 		return newProblem(http.StatusConflict, "the filter chooses other jobs now than those that were shown: nothing was changed; look again")
 	}
-	shown := page.DonePage{Action: page.Action(a.action), Back: "/"}
-	if len(filter) > 0 {
-		shown.Back = "/?" + chosen.Values().Encode()
-	}
+	shown := page.DonePage{Action: o.action, Back: o.list()}
 	for _, d := range q.c.doAll(q.r.Context(), names, o) {
 		if d.Status == doneFailed {
 			shown.Failed = append(shown.Failed, page.Fault{Field: d.Job, Rule: d.Detail})
@@ -235,56 +254,13 @@ func (a actionRoute) submitAll(q *request) *problem {
 	return q.write(http.StatusOK, shown)
 }
 
-// call is the action on one job in the API.
-func (a actionRoute) call(q *request) (any, error) {
-	name, err := q.jobName()
+// callAll is the action on several jobs in the API.
+func (a actionRoute) callAll(q *request) (any, error) {
+	o, err := q.order(a.Action, true)
 	if err != nil {
 		return nil, err
 	}
-	v, p := q.body(a.fields)
-	if p != nil {
-		return nil, p
-	}
-	o, p := a.order(q, v)
-	if p != nil {
-		return nil, p
-	}
-	r, err := q.c.do(q.r.Context(), name, o)
-	return r.answer, err
-}
-
-// bulkFields are what an action on several jobs has besides their names.
-func (a actionRoute) bulkFields() []string {
-	if a.action == actionTrigger {
-		return []string{"reason", "request"}
-	}
-	return []string{"reason"}
-}
-
-// callAll is the action on several jobs in the API.
-func (a actionRoute) callAll(q *request) (any, error) {
-	v, p := q.body(a.bulkFields(), "jobs")
-	if p != nil {
-		return nil, p
-	}
-	names := slices.Compact(slices.Sorted(slices.Values(v["jobs"])))
-	if given := len(v["jobs"]); given == 0 || given > maxNamed {
-		return nil, badRequest(fault{"jobs", strconv.Itoa(given) + " names", fmt.Sprintf("must have 1 to %d names", maxNamed)})
-	}
-	var faults []fault
-	for i, name := range names {
-		if !naming.Valid(name) {
-			faults = append(faults, fault{fmt.Sprintf("jobs[%d]", i), shortened(name), naming.Rule})
-		}
-	}
-	if faults != nil {
-		return nil, badRequest(faults...)
-	}
-	o, p := a.order(q, url.Values{"reason": v["reason"], "request": v["request"]})
-	if p != nil {
-		return nil, p
-	}
-	d := bulkResult{Action: a.action, Results: q.c.doAll(q.r.Context(), names, o)}
+	d := bulkResult{Action: o.action, Results: q.c.doAll(q.r.Context(), slices.Sorted(slices.Values(o.jobs)), o)}
 	for _, r := range d.Results {
 		if r.Status == doneFailed {
 			d.Failed++
@@ -295,13 +271,9 @@ func (a actionRoute) callAll(q *request) (any, error) {
 
 // forgettable says what a forget would remove, and changes nothing.
 func (q *request) forgettable() (any, error) {
-	name, err := q.jobName()
+	name, err := q.asks(func(*view.Parameters) {})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := q.parameters(); err != nil {
-		return nil, err
-	}
-	f, err := q.c.fleet.Forgettable(q.r.Context(), name)
-	return f, err
+	return q.c.fleet.Forgettable(q.r.Context(), name)
 }

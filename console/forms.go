@@ -10,12 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/solotick/solotick/console/internal/page"
+	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
@@ -23,147 +22,168 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// actionRoute is an action on jobs, with the fields that its form and its JSON have.
-type actionRoute struct {
-	action action
-	fields []string
-}
+// order is an action as a caller asks for it: by the URL of a form, by a form, or by JSON.
+type order struct {
+	fleet.Act
+	action page.Action
+	bulk   bool // it is for several jobs
+	asked  bool // by a URL: nothing is done yet
+	zone   string
 
-// fieldPayload is no parameter of a URL: it may be secret, and proxies log those.
-const fieldPayload = "payload"
+	key     string        // of a trigger
+	window  time.Duration // of the key
+	request string        // of a trigger: identifies one that may be sent twice
+	payload jobs.Payload  // of a trigger
+	tick    time.Time     // of a cancel; zero for the tick that runs, or else the one that waits
 
-var actions = []actionRoute{
-	{actionPause, []string{"reason"}},
-	{actionResume, []string{"reason"}},
-	{actionTrigger, []string{"reason", "key", "window_ms", "request", fieldPayload}},
-	{actionCancel, []string{"reason", "tick"}},
-	{actionRepair, []string{"reason"}},
-	{actionForget, []string{"reason"}},
-}
+	lock  string // to be released
+	token int    // of the grant that is to end
 
-func (a actionRoute) routes() []route {
-	name := "/" + string(a.action)
-	return []route{
-		{method: "GET", pattern: "/jobs/{job}" + name, needs: Operate, serve: answer(a.confirm)},
-		{method: "POST", pattern: "/jobs/{job}" + name, needs: Operate, serve: a.submit},
-		{method: "GET", pattern: "/actions" + name, needs: Operate, serve: answer(a.confirmAll)},
-		{method: "POST", pattern: "/actions" + name, needs: Operate, serve: a.submitAll},
-		{method: "POST", pattern: "/api/v1/jobs/{job}" + name, needs: Operate, serve: answer(a.call)},
-		{method: "POST", pattern: "/api/v1/actions" + name, needs: Operate, serve: answer(a.callAll)},
-	}
-}
-
-var lockRoutes = []route{
-	{method: "GET", pattern: "/locks/release", needs: Operate, serve: answer((*request).confirmRelease)},
-	{method: "POST", pattern: "/locks/release", needs: Operate, serve: (*request).submitRelease},
-	{method: "POST", pattern: "/api/v1/locks/release", needs: Operate, serve: answer((*request).callRelease)},
-}
-
-// checkFields returns the problem of fields that are not known, or given twice.
-func checkFields(v url.Values, known []string) *problem {
-	var faults []fault
-	for name, list := range v {
-		switch {
-		case !slices.Contains(known, name):
-			faults = append(faults, fault{shortened(name), shortened(list[0]), "is no field here; there are: " + strings.Join(known, ", ")})
-		case len(list) > 1:
-			faults = append(faults, fault{name, shortened(list[1]), "must be given once"})
-		}
-	}
-	if faults == nil {
-		return nil
-	}
-	slices.SortFunc(faults, func(a, b fault) int { return strings.Compare(a.Field, b.Field) })
-	return badRequest(faults...)
-}
-
-// act says who acts, why, and via what.
-func (q *request) act(v url.Values) fleet.Act {
-	act := fleet.Act{By: q.caller.by(), Reason: oneLine(v.Get("reason")), Via: wire.ViaConsole}
-	if q.api {
-		act.Via = wire.ViaAPI
-	}
-	return act
-}
-
-// order reads what an action needs besides its job.
-func (a actionRoute) order(q *request, v url.Values) (order, *problem) {
-	o := order{Act: q.act(v), action: a.action, key: v.Get("key"), request: v.Get("request")}
-	var faults []fault
-	if rule := reasonRule(o.Reason); rule != "" {
-		faults = append(faults, fault{"reason", shortened(o.Reason), rule})
-	}
-	if o.key != "" && !naming.Valid(o.key) {
-		faults = append(faults, fault{"key", shortened(o.key), naming.Rule})
-	}
-	if o.request != "" && (!naming.Valid(o.request) || len(o.request) > maxRequest) {
-		faults = append(faults, fault{"request", shortened(o.request), fmt.Sprintf("must have at most %d letters, digits, dots, hyphens and underscores", maxRequest)})
-	}
-	if o.payload = jobs.Payload(v.Get(fieldPayload)); !q.api {
-		o.payload = jobs.Payload(strings.ReplaceAll(string(o.payload), "\r\n", "\n")) // as forms send the end of a line
-	}
-	if !protocol.ValidPayload(string(o.payload)) {
-		faults = append(faults, fault{fieldPayload, fmt.Sprint(o.payload), protocol.PayloadRule})
-	}
-	if text := v.Get("window_ms"); text != "" {
-		n, err := strconv.ParseInt(text, 10, 64)
-		switch {
-		case err != nil || n < 1 || n > maxWindow.Milliseconds():
-			faults = append(faults, fault{"window_ms", shortened(text), fmt.Sprintf("must be a whole number from 1 to %d", maxWindow.Milliseconds())})
-		case o.key == "":
-			faults = append(faults, fault{"window_ms", text, "must be left out without a key"})
-		}
-		o.window = time.Duration(n) * time.Millisecond
-	}
-	if text := v.Get("tick"); text != "" {
-		var rule string
-		if o.tick, rule = parseTick(text); rule != "" {
-			faults = append(faults, fault{"tick", shortened(text), rule})
-		}
-	}
-	if faults != nil {
-		return o, badRequest(faults...)
-	}
-	return o, nil
+	jobs   []string       // in bulk, of the API
+	filter view.JobFilter // in bulk, of a form, with the digest of the jobs that it chose
+	digest string
 }
 
 const (
 	maxWindow  = 30 * 24 * time.Hour
 	maxRequest = 100 // bytes
+	maxNamed   = 1000
 )
+
+// bind names the values of an order.
+func (o *order) bind(p *view.Parameters) {
+	view.Checked(p, "reason", &o.Reason, func(s string) string { return view.TextRule(oneLine(s), protocol.MaxReason) })
+	o.Reason = oneLine(o.Reason)
+	switch {
+	case o.bulk && o.Via == wire.ViaAPI:
+		p.Names("jobs", &o.jobs, maxNamed)
+		p.Required("jobs")
+	case o.bulk:
+		o.filter.Bind(p)
+		view.Checked(p, "digest", &o.digest, view.AnyText)
+	}
+	if o.asked {
+		p.Zone(&o.zone)
+	}
+	switch o.action {
+	case page.Trigger:
+		o.bindTrigger(p)
+	case page.Cancel:
+		if !o.bulk {
+			p.Time("tick", &o.tick)
+		}
+	case page.Release:
+		view.Checked(p, "name", &o.lock, lockRule)
+		p.Required("name")
+		p.Number("token", &o.token, 1, 1<<53-1, 0)
+		p.Required("token")
+	case page.Pause, page.Resume, page.Repair, page.Forget:
+	}
+}
+
+// bindTrigger names the values of a trigger. Its payload is no parameter of a URL: it may be secret,
+// and proxies log those.
+func (o *order) bindTrigger(p *view.Parameters) {
+	view.Checked(p, "request", &o.request, func(s string) string {
+		if !naming.Valid(s) || len(s) > maxRequest {
+			return fmt.Sprintf("must have at most %d letters, digits, dots, hyphens and underscores", maxRequest)
+		}
+		return ""
+	})
+	if o.bulk {
+		return
+	}
+	view.Checked(p, "key", &o.key, view.NameRule)
+	ms := int(o.window.Milliseconds())
+	p.Number("window_ms", &ms, 1, int(maxWindow.Milliseconds()), 0)
+	if o.window = time.Duration(ms) * time.Millisecond; ms > 0 && o.key == "" {
+		p.Fault("window_ms", fmt.Sprint(ms), "must be left out without a key")
+	}
+	if !o.asked {
+		view.Checked(p, "payload", &o.payload, func(s jobs.Payload) string {
+			if !protocol.ValidPayload(string(s)) {
+				return protocol.PayloadRule
+			}
+			return ""
+		})
+	}
+}
+
+func lockRule(s string) string {
+	if !protocol.ValidName(s) {
+		return protocol.NameRule
+	}
+	return ""
+}
 
 // oneLine returns a text that people typed with single spaces in place of the ends of its lines.
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s))
 }
 
-// reasonRule returns the rule that the reason of an action breaks; "" when it breaks none.
-func reasonRule(s string) string {
+// fields returns the values of an order but its reason, as fields that nobody sees.
+func (o *order) fields() (list []page.Field) {
+	for name, values := range view.Write(o.bind) {
+		if name != "reason" && name != "zone" {
+			list = append(list, page.Field{Name: name, Value: values[0]})
+		}
+	}
+	slices.SortFunc(list, func(a, b page.Field) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// order reads what a request asks to be done.
+func (q *request) order(action page.Action, bulk bool) (order, error) {
+	o := order{action: action, bulk: bulk, asked: q.r.Method != http.MethodPost}
+	o.By, o.Via = q.caller.by(), wire.ViaConsole
+	var values url.Values
+	var err error
+	noun := "field"
 	switch {
-	case len(s) > protocol.MaxReason:
-		return fmt.Sprintf("must have at most %d bytes", protocol.MaxReason)
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		return "must be UTF-8 without control characters"
+	case o.asked:
+		noun = "parameter"
+		values, err = q.values()
+	case q.api:
+		o.Via = wire.ViaAPI
+		values, err = q.body()
+	default:
+		values, err = q.form()
 	}
-	return ""
+	if err != nil {
+		return o, err
+	}
+	if err := view.Read(values, noun, o.bind); err != nil {
+		return o, badQuery(err)
+	}
+	if !q.api {
+		o.payload = jobs.Payload(strings.ReplaceAll(string(o.payload), "\r\n", "\n")) // as forms send the end of a line
+	}
+	return o, nil
 }
 
-// parseTick reads a tick as RFC 3339 or in Unix milliseconds.
-func parseTick(s string) (time.Time, string) {
-	const rule = "must be a time such as 2026-11-20T01:00:00Z, or Unix milliseconds"
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if ms, numErr := strconv.ParseInt(s, 10, 64); numErr == nil {
-		t, err = time.UnixMilli(ms), nil
+// form returns the body of a form.
+func (q *request) form() (url.Values, error) {
+	mediaType, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
+	if err != nil || mediaType != "application/x-www-form-urlencoded" {
+		return nil, newProblem(http.StatusUnsupportedMediaType, "Content-Type: must be application/x-www-form-urlencoded")
 	}
-	if err != nil || t.UnixMilli() < 1 || t.Year() > 9999 {
-		return time.Time{}, rule
+	if err := q.r.ParseForm(); err != nil {
+		return nil, bodyProblem(err)
 	}
-	return t.UTC(), ""
+	return q.r.PostForm, nil
 }
 
-// body reads the JSON of a request, an object of strings and numbers with these fields, as if it
-// were a form. lists are fields with a list of strings.
-func (q *request) body(known []string, lists ...string) (url.Values, *problem) {
+// bodyProblem returns the problem of a body that cannot be read.
+func bodyProblem(err error) *problem {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return newProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must have at most %d bytes", tooLarge.Limit))
+	}
+	return badRequest(fault("body", "", "cannot be read: "+err.Error()))
+}
+
+// body reads the JSON of a request, an object of strings, numbers and a list of jobs, as if it were
+// a form.
+func (q *request) body() (url.Values, error) {
 	mediaType, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
 	text, readErr := io.ReadAll(q.r.Body)
 	switch {
@@ -181,51 +201,44 @@ func (q *request) body(known []string, lists ...string) (url.Values, *problem) {
 		if err == nil {
 			err = errors.New("there must be one object and nothing else")
 		}
-		return nil, badRequest(fault{"body", shortened(string(text)), "must be a JSON object: " + err.Error()})
+		return nil, badRequest(fault("body", shortened(string(text)), "must be a JSON object: "+err.Error()))
 	}
-	return formOf(fields, known, lists)
+	return formOf(fields)
 }
 
-func formOf(fields map[string]any, known, lists []string) (url.Values, *problem) {
+func formOf(fields map[string]any) (url.Values, error) {
 	v := url.Values{}
-	var faults []fault
+	var faults []page.Fault
 	for name, value := range fields {
 		list, isList := value.([]any)
-		switch {
-		case value == nil:
-		case slices.Contains(lists, name) && isList:
-			for i, item := range list {
-				s, ok := item.(string)
-				if !ok {
-					faults = append(faults, fault{fmt.Sprintf("%s[%d]", name, i), shortened(fmt.Sprint(item)), "must be a string"})
+		if isList != (name == "jobs") && value != nil {
+			faults = append(faults, fault(shortened(name), shortened(fmt.Sprint(value)), "must be a string or a number; of jobs, a list of names"))
+			continue
+		}
+		if !isList {
+			list = []any{value}
+		}
+		for i, item := range list {
+			switch text := fmt.Sprint(item); item.(type) {
+			case nil:
+			case string:
+				if isList && !naming.Valid(text) {
+					faults = append(faults, fault(fmt.Sprintf("%s[%d]", name, i), shortened(text), naming.Rule))
 				}
-				v.Add(name, s)
-			}
-		case slices.Contains(lists, name):
-			faults = append(faults, fault{name, shortened(fmt.Sprint(value)), "must be a list of strings"})
-		default:
-			switch value.(type) {
-			case string, json.Number:
-				v.Set(name, fmt.Sprint(value))
+				v.Add(name, text)
+			case json.Number:
+				if isList {
+					faults = append(faults, fault(fmt.Sprintf("%s[%d]", name, i), text, "must be a string"))
+				}
+				v.Add(name, text)
 			default:
-				faults = append(faults, fault{shortened(name), shortened(fmt.Sprint(value)), "must be a string or a number"})
+				faults = append(faults, fault(shortened(name), shortened(text), "must be a string or a number"))
 			}
 		}
 	}
-	single := url.Values{}
-	for name, list := range v {
-		if !slices.Contains(lists, name) {
-			single[name] = list
-		}
+	if faults != nil {
+		slices.SortFunc(faults, func(a, b page.Fault) int { return strings.Compare(a.Field, b.Field) })
+		return nil, badRequest(faults...)
 	}
-	if p := checkFields(single, append(slices.Clone(known), lists...)); p != nil {
-		faults = append(faults, p.Errors...)
-	}
-	if faults == nil {
-		return v, nil
-	}
-	slices.SortFunc(faults, func(a, b fault) int { return strings.Compare(a.Field, b.Field) })
-	return nil, badRequest(faults...)
+	return v, nil
 }
-
-func byteCount(n int64) string { return strconv.FormatInt(n, 10) + " bytes" }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -18,9 +19,9 @@ const (
 // to the log, and notes which addresses send too many. It is safe for concurrent use.
 type guesses struct {
 	mu       sync.Mutex
-	peers    map[string]bucket
-	lines    bucket // of the log
-	unlogged int    // since the last line
+	peers    map[string]time.Time // by when all that an address has sent are forgotten
+	lines    time.Time            // by when all lines of the log are
+	unlogged int                  // since the last line
 }
 
 // wrongToken returns the answer to a wrong token. A right one is always let in: behind a proxy an
@@ -45,16 +46,12 @@ func (g *guesses) add(address string, now time.Time) (wait time.Duration, logs b
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.peers == nil {
-		g.peers = map[string]bucket{}
+		g.peers = map[string]time.Time{}
 	}
-	if len(g.peers) >= maxGuessPeers {
-		g.forgetLocked(now)
-	}
-	var within bool
-	if g.peers[address], within = g.peers[address].add(now); !within {
-		wait = g.peers[address].since.Add(guessInterval).Sub(now)
-	}
-	if g.lines, logs = g.lines.add(now); !logs {
+	makeRoom(g.peers, maxGuessPeers, now)
+	g.peers[address], wait = oneMore(g.peers[address], now)
+	forgotten, logWait := oneMore(g.lines, now)
+	if g.lines = forgotten; logWait > 0 {
 		g.unlogged++
 		return wait, false, 0
 	}
@@ -62,46 +59,31 @@ func (g *guesses) add(address string, now time.Time) (wait time.Duration, logs b
 	return wait, true, unlogged
 }
 
-// forgetLocked makes room: it forgets the addresses that may send as many as any other, and one more
-// where none may.
-func (g *guesses) forgetLocked(now time.Time) {
-	last := ""
-	for address, b := range g.peers {
-		if last = address; b.at(now).count == 0 {
-			delete(g.peers, address)
+// oneMore counts one more at now. One is forgotten each [guessInterval]; forgotten is by when all
+// are. wait is how long to wait where [guessBurst] are there.
+func oneMore(forgotten, now time.Time) (_ time.Time, wait time.Duration) {
+	if forgotten.Before(now) {
+		forgotten = now
+	}
+	if wait = forgotten.Sub(now) - (guessBurst-1)*guessInterval; wait > 0 {
+		return forgotten, wait
+	}
+	return forgotten.Add(guessInterval), 0
+}
+
+// makeRoom forgets what has ended where there are as many as there may be, and others where that is
+// not enough.
+func makeRoom(ends map[string]time.Time, most int, now time.Time) {
+	if len(ends) < most {
+		return
+	}
+	maps.DeleteFunc(ends, func(_ string, end time.Time) bool { return !end.After(now) })
+	for name := range ends {
+		if len(ends) < most {
+			return
 		}
+		delete(ends, name)
 	}
-	if len(g.peers) >= maxGuessPeers {
-		delete(g.peers, last)
-	}
-}
-
-// bucket counts to [guessBurst], and forgets one each [guessInterval].
-type bucket struct {
-	count int
-	since time.Time
-}
-
-// add counts one more at now, and reports whether there was room.
-func (b bucket) add(now time.Time) (bucket, bool) {
-	b = b.at(now)
-	if b.count >= guessBurst {
-		return b, false
-	}
-	if b.count == 0 {
-		b.since = now
-	}
-	b.count++
-	return b, true
-}
-
-// at returns b less what is forgotten by now.
-func (b bucket) at(now time.Time) bucket {
-	forgotten := int(now.Sub(b.since) / guessInterval)
-	if forgotten >= b.count {
-		return bucket{}
-	}
-	return bucket{count: b.count - forgotten, since: b.since.Add(time.Duration(forgotten) * guessInterval)}
 }
 
 // peerOf returns the address of the client, without its port; of IPv6, the network of 64 bits, of

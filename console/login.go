@@ -1,14 +1,13 @@
 package console
 
 import (
-	"errors"
 	"log/slog"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/solotick/solotick/console/internal/page"
+	"github.com/solotick/solotick/console/internal/view"
 )
 
 func (q *request) static() *problem {
@@ -68,12 +67,19 @@ func (q *request) login() *problem {
 	if q.c.tokens == nil {
 		return notFound("there is nothing to log in to: no tokens are configured")
 	}
-	form, p := q.form("token", "next")
-	if p != nil {
-		return p
+	form, err := q.form()
+	if err != nil {
+		return problemOf(err)
 	}
-	next := safeNext(form.Get("next"))
-	token, ok := q.c.tokens.find(strings.TrimSpace(form.Get("token")))
+	var secret, next string
+	if err := view.Read(form, "field", func(p *view.Parameters) {
+		view.Checked(p, "token", &secret, view.AnyText)
+		view.Checked(p, "next", &next, view.AnyText)
+	}); err != nil {
+		return badQuery(err)
+	}
+	next = safeNext(next)
+	token, ok := q.c.tokens.find(strings.TrimSpace(secret))
 	if !ok {
 		p := q.c.wrongToken(q.r, "the token is not known")
 		if q.format != asHTML {
@@ -94,24 +100,4 @@ func (q *request) logout() *problem {
 	}
 	q.redirect("/login")
 	return nil
-}
-
-// form reads the body as a form with these fields, each at most once.
-func (q *request) form(known ...string) (url.Values, *problem) {
-	mediaType, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
-	if err != nil || mediaType != "application/x-www-form-urlencoded" {
-		return nil, newProblem(http.StatusUnsupportedMediaType, "Content-Type: must be application/x-www-form-urlencoded")
-	}
-	if err := q.r.ParseForm(); err != nil {
-		return nil, bodyProblem(err)
-	}
-	return q.r.PostForm, checkFields(q.r.PostForm, known)
-}
-
-// bodyProblem returns the problem of a body that cannot be read.
-func bodyProblem(err error) *problem {
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return newProblem(http.StatusRequestEntityTooLarge, "the body must have at most "+byteCount(tooLarge.Limit))
-	}
-	return badRequest(fault{Field: "body", Rule: "cannot be read: " + err.Error()})
 }

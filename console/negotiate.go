@@ -1,11 +1,11 @@
 package console
 
 import (
-	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/solotick/solotick/console/internal/page"
 )
 
 // format is a form in which a page is shown.
@@ -52,22 +52,13 @@ func accepted(header []string, offered ...format) (best format, ok bool) {
 
 // quality is how much an Accept header likes a media type, from 0 to 1: what its most exact range
 // says.
-func quality(header, mediaType string) float64 {
+func quality(header, mediaType string) (found float64) {
 	group, _, _ := strings.Cut(mediaType, "/")
 	ranges := []string{mediaType, group + "/*", "*/*"} // from the most exact on
-	at, found := len(ranges), 0.0
-	for item := range strings.SplitSeq(header, ",") {
-		name, parameters, err := mime.ParseMediaType(item)
-		if err != nil {
-			continue
-		}
+	at := len(ranges)
+	for name, quality := range page.Preferences(header) {
 		if i := slices.Index(ranges, name); i >= 0 && i < at {
-			at, found = i, 1
-			if q, given := parameters["q"]; given {
-				if found, err = strconv.ParseFloat(q, 64); err != nil || found < 0 || found > 1 {
-					found = 0
-				}
-			}
+			at, found = i, quality
 		}
 	}
 	return found

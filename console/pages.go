@@ -12,7 +12,6 @@ import (
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/notified"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wording"
 )
 
@@ -73,24 +72,40 @@ func (q *request) now() (*reading, error) {
 	return s, err
 }
 
-// asked reads the query, and then the snapshot.
-func asked[Q any](q *request, parse func(v urlValues) (Q, error)) (query Q, s *reading, err error) {
+// asked reads the query, in which the tick of the path has its place, and then the snapshot.
+func asked[Q any, P view.Query[Q]](q *request) (query Q, s *reading, err error) {
 	v, err := q.values()
 	if err != nil {
 		return query, nil, err
 	}
-	if query, err = parse(v); err != nil {
+	if tick := q.r.PathValue("tick"); tick != "" {
+		v.Set("tick", tick)
+	}
+	if query, err = view.Parse[Q, P](v); err != nil {
 		return query, nil, badQuery(err)
 	}
 	s, err = q.read()
 	return query, s, err
 }
 
-func (q *request) jobList() (any, error) {
-	query, s, err := asked(q, view.ParseJobsQuery)
-	if err != nil {
-		return nil, err
+// asking makes a page of a function that is given its query and a reading of the fleet. A job in the
+// path has a valid name.
+func asking[Q any, P view.Query[Q]](of func(*request, Q, *reading) (any, error)) func(*request) (any, error) {
+	return func(q *request) (any, error) {
+		if q.r.PathValue("job") != "" {
+			if _, err := q.jobName(); err != nil {
+				return nil, err
+			}
+		}
+		query, s, err := asked[Q, P](q)
+		if err != nil {
+			return nil, err
+		}
+		return of(q, query, s)
 	}
+}
+
+func (q *request) jobList(query view.JobsQuery, s *reading) (any, error) {
 	p := view.Jobs(s.Snapshot, query, s.now())
 	names := make([]string, len(p.Jobs))
 	for i := range p.Jobs {
@@ -100,11 +115,7 @@ func (q *request) jobList() (any, error) {
 	return p, nil
 }
 
-func (q *request) replicas() (any, error) {
-	query, s, err := asked(q, view.ParseFleetQuery)
-	if err != nil {
-		return nil, err
-	}
+func (q *request) replicas(query view.FleetQuery, s *reading) (any, error) {
 	facts, _, err := shown(q, q.c.facts)
 	if err != nil {
 		return nil, err
@@ -119,11 +130,7 @@ func (q *request) replicas() (any, error) {
 	return view.Fleet(&with, query, s.now()), nil
 }
 
-func (q *request) lockList() (any, error) {
-	query, s, err := asked(q, view.ParseLocksQuery)
-	if err != nil {
-		return nil, err
-	}
+func (q *request) lockList(query view.LocksQuery, s *reading) (any, error) {
 	with, err := q.withLocks()
 	if err != nil {
 		return nil, err
@@ -141,11 +148,7 @@ func (q *request) withLocks() (*view.Snapshot, error) {
 	return &with, err
 }
 
-func (q *request) timeline() (any, error) {
-	query, s, err := asked(q, view.ParseTimelineQuery)
-	if err != nil {
-		return nil, err
-	}
+func (q *request) timeline(query view.TimelineQuery, s *reading) (any, error) {
 	histories, err := q.histories(view.TimelineJobs(s.Snapshot, query))
 	if err != nil {
 		return nil, err
@@ -153,11 +156,7 @@ func (q *request) timeline() (any, error) {
 	return view.Timeline(q.from.Snapshot, histories, query, s.now()), nil
 }
 
-func (q *request) load() (any, error) {
-	query, s, err := asked(q, view.ParseLoadQuery)
-	if err != nil {
-		return nil, err
-	}
+func (q *request) load(query view.LoadQuery, s *reading) (any, error) {
 	histories, err := q.histories(view.LoadJobs(s.Snapshot, query))
 	if err != nil {
 		return nil, err
@@ -165,15 +164,8 @@ func (q *request) load() (any, error) {
 	return view.Load(q.from.Snapshot, histories, query, s.now()), nil
 }
 
-func (q *request) job() (any, error) {
-	name, err := q.jobName()
-	if err != nil {
-		return nil, err
-	}
-	query, s, err := asked(q, view.ParseJobQuery)
-	if err != nil {
-		return nil, err
-	}
+func (q *request) job(query view.JobQuery, s *reading) (any, error) {
+	name := q.r.PathValue("job")
 	d, ok, err := shown(q, q.c.described.of(name))
 	if err != nil {
 		return nil, err
@@ -208,39 +200,28 @@ func (q *request) withNotified(job string) (*view.Snapshot, error) {
 	return &with, nil
 }
 
-func (q *request) tick() (any, error) {
-	s, query, e, err := q.explain(q.r.PathValue("tick"))
-	if err != nil {
-		return nil, err
-	}
-	return view.Tick(s.Snapshot, e, query, s.now()), nil
+func (q *request) tick(query view.TickQuery, s *reading) (any, error) {
+	e, err := q.explain(&query, s)
+	return view.Tick(s.Snapshot, e, query, s.now()), err
 }
 
-func (q *request) why() (any, error) {
-	v, err := q.values()
-	if err != nil {
-		return nil, err
-	}
-	s, query, e, err := q.explain(v.Get("tick"))
-	if err != nil {
-		return nil, err
-	}
-	return view.Why(s.Snapshot, e, query, s.now()), nil
+func (q *request) why(query view.TickQuery, s *reading) (any, error) {
+	e, err := q.explain(&query, s)
+	return view.Why(s.Snapshot, e, query, s.now()), err
+}
+
+// explanation explains a tick; without one, that which fleet.Why chooses.
+func (q *request) explanation(query view.TickQuery, s *reading) (any, error) {
+	return q.explain(&query, s)
 }
 
 // explain asks package fleet about a tick of the job in the path.
-func (q *request) explain(tick string) (s *reading, query view.TickQuery, e fleet.Explanation, err error) {
-	query, s, err = asked(q, func(v urlValues) (view.TickQuery, error) {
-		v.Del("tick") // the one that was given
-		return view.ParseTickQuery(q.r.PathValue("job"), tick, v)
-	})
-	if err == nil {
-		err = q.away()
+func (q *request) explain(query *view.TickQuery, s *reading) (e fleet.Explanation, err error) {
+	if err := q.away(); err != nil {
+		return e, err
 	}
-	if err == nil {
-		e, err = q.c.fleet.WhyIn(q.r.Context(), query.Job, s.job(query.Job), query.Tick.Time, q.from.Wording)
-	}
-	return s, query, e, err
+	query.Job = q.r.PathValue("job")
+	return q.c.fleet.WhyIn(q.r.Context(), query.Job, s.job(query.Job), query.Tick.Time, q.from.Wording)
 }
 
 // Reads of single jobs, which the callers of one moment share.
@@ -287,15 +268,6 @@ func (c *Console) readFacts(ctx context.Context) ([]fleet.Fact, error) {
 	return c.fleet.FleetFacts(ctx)
 }
 
-func sortedByName(locks map[string]protocol.Lock) []protocol.Lock {
-	list := make([]protocol.Lock, 0, len(locks))
-	for _, l := range locks {
-		list = append(list, l)
-	}
-	slices.SortFunc(list, func(a, b protocol.Lock) int { return strings.Compare(a.Name, b.Name) })
-	return list
-}
-
 // marshal writes a page as JSON.
 func marshal(shown any) ([]byte, error) {
 	text, err := fleet.Marshal(shown)
@@ -304,7 +276,7 @@ func marshal(shown any) ([]byte, error) {
 
 // calendar is the coming ticks in the form that calendars subscribe to.
 func (q *request) calendar() *problem {
-	query, s, err := asked(q, view.ParseCalendarQuery)
+	query, s, err := asked[view.CalendarQuery](q)
 	if err != nil {
 		return problemOf(err)
 	}

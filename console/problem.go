@@ -9,26 +9,25 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
 // problem is an error of a request, in the form of RFC 9457.
 type problem struct {
-	Type     string  `json:"type"` // a path below /api/v1/problems, relative to the API; about:blank where the status says it all
-	Title    string  `json:"title"`
-	Status   int     `json:"status"`
-	Detail   string  `json:"detail,omitempty"`
-	Errors   []fault `json:"errors,omitempty"`         // of a bad request
-	RetryMS  int64   `json:"retry_after_ms,omitempty"` // when to try again
-	fallback error   // what went wrong, for the log; nil where Detail says it
+	Type     string       `json:"type"` // a path below /api/v1/problems, relative to the API; about:blank where the status says it all
+	Title    string       `json:"title"`
+	Status   int          `json:"status"`
+	Detail   string       `json:"detail,omitempty"`
+	Errors   []page.Fault `json:"errors,omitempty"`         // of a bad request
+	RetryMS  int64        `json:"retry_after_ms,omitempty"` // when to try again
+	fallback error        // what went wrong, for the log; nil where Detail says it
 }
 
 // fault names a field of a request, its value, and the rule that it breaks.
-type fault struct {
-	Field string `json:"field"`
-	Value string `json:"value"`
-	Rule  string `json:"rule"`
+func fault(field, value, rule string) page.Fault {
+	return page.Fault{Field: field, Value: value, Rule: rule}
 }
 
 func (p *problem) Error() string { return p.Title + ": " + p.Detail }
@@ -41,7 +40,7 @@ func forbidden(detail string) *problem    { return newProblem(http.StatusForbidd
 func unauthorized(detail string) *problem { return newProblem(http.StatusUnauthorized, detail) }
 func notFound(detail string) *problem     { return newProblem(http.StatusNotFound, detail) }
 
-func badRequest(faults ...fault) *problem {
+func badRequest(faults ...page.Fault) *problem {
 	p := newProblem(http.StatusBadRequest, "")
 	p.Errors = faults
 	for i, f := range faults {
@@ -75,7 +74,7 @@ func problemOf(err error) *problem {
 	case errors.Is(err, fleet.ErrClock):
 		return unavailable(err.Error(), err)
 	case errors.Is(err, fleet.ErrCursor):
-		return badRequest(fault{Field: "after", Rule: "must be a cursor that a page of this list gave"})
+		return badRequest(fault("after", "", "must be a cursor that a page of this list gave"))
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("the store did not answer in time", err)
 	case errors.Is(err, errClosed):

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/naming"
 )
@@ -34,8 +35,8 @@ var routes = func() []route {
 		{method: "GET", pattern: "/api/v1/events", needs: Read, stream: true, serve: func(q *request) *problem { return q.stream(false) }},
 		{method: "GET", pattern: "/api/v1/status", needs: Read, serve: answer((*request).status)},
 		{method: "GET", pattern: "/api/v1/jobs/{job}/description", needs: Read, serve: answer((*request).description)},
-		{method: "GET", pattern: "/api/v1/jobs/{job}/history", needs: Read, serve: answer((*request).history)},
-		{method: "GET", pattern: "/api/v1/jobs/{job}/explanation", needs: Read, serve: answer((*request).explanation)},
+		{method: "GET", pattern: "/api/v1/jobs/{job}/history", needs: Read, serve: answer(asking((*request).history))},
+		{method: "GET", pattern: "/api/v1/jobs/{job}/explanation", needs: Read, serve: answer(asking((*request).explanation))},
 		{method: "GET", pattern: "/api/v1/jobs/{job}/ticks", needs: Read, serve: answer((*request).coming)},
 		{method: "GET", pattern: "/api/v1/jobs/{job}/forgettable", needs: Read, serve: answer((*request).forgettable)},
 		{method: "GET", pattern: "/api/v1/acts", needs: Read, serve: answer((*request).actLog)},
@@ -47,10 +48,7 @@ var routes = func() []route {
 			list = append(list, route{method: "GET", pattern: "/api/v1" + p.api, needs: Read, serve: answer(p.make)})
 		}
 	}
-	for _, a := range actions {
-		list = append(list, a.routes()...)
-	}
-	return append(list, lockRoutes...)
+	return append(list, actionRoutes()...)
 }()
 
 // pageRoute is a view that pages and the API have in common.
@@ -60,16 +58,16 @@ type pageRoute struct {
 }
 
 var pages = []pageRoute{
-	{"/{$}", "", (*request).jobList},
-	{"/jobs", "/jobs", (*request).jobList},
-	{"/timeline", "/timeline", (*request).timeline},
-	{"/load", "/forecast", (*request).load},
-	{"/fleet", "/replicas", (*request).replicas},
-	{"/locks", "/locks", (*request).lockList},
-	{"/audit", "/audit", (*request).audit},
-	{"/jobs/{job}", "/jobs/{job}", (*request).job},
-	{"/jobs/{job}/ticks/{tick}", "/jobs/{job}/ticks/{tick}", (*request).tick},
-	{"/jobs/{job}/why", "/jobs/{job}/why", (*request).why},
+	{"/{$}", "", asking((*request).jobList)},
+	{"/jobs", "/jobs", asking((*request).jobList)},
+	{"/timeline", "/timeline", asking((*request).timeline)},
+	{"/load", "/forecast", asking((*request).load)},
+	{"/fleet", "/replicas", asking((*request).replicas)},
+	{"/locks", "/locks", asking((*request).lockList)},
+	{"/audit", "/audit", asking((*request).audit)},
+	{"/jobs/{job}", "/jobs/{job}", asking((*request).job)},
+	{"/jobs/{job}/ticks/{tick}", "/jobs/{job}/ticks/{tick}", asking((*request).tick)},
+	{"/jobs/{job}/why", "/jobs/{job}/why", asking((*request).why)},
 }
 
 // mux finds routes by their paths.
@@ -168,17 +166,34 @@ func answer(of func(*request) (any, error)) func(*request) *problem {
 // jobName returns the name of the job in the path.
 func (q *request) jobName() (string, error) {
 	name := q.r.PathValue("job")
-	if !naming.Valid(name) {
-		return "", badRequest(fault{"job", shortened(name), naming.Rule})
+	if rule := view.NameRule(name); rule != "" {
+		return "", badRequest(fault("job", shortened(name), rule))
 	}
 	return name, nil
+}
+
+// asks reads the job of the path, where that has one, and the query.
+func (q *request) asks(bind func(p *view.Parameters)) (job string, err error) {
+	if q.r.PathValue("job") != "" {
+		if job, err = q.jobName(); err != nil {
+			return "", err
+		}
+	}
+	v, err := q.values()
+	if err != nil {
+		return "", err
+	}
+	if err := view.Read(v, "parameter", bind); err != nil {
+		return "", badQuery(err)
+	}
+	return job, nil
 }
 
 // values returns the query of the URL, without what pages have besides.
 func (q *request) values() (url.Values, error) {
 	v, err := url.ParseQuery(q.r.URL.RawQuery)
 	if err != nil {
-		return nil, badRequest(fault{"query", shortened(q.r.URL.RawQuery), "must be a query of a URL: " + err.Error()})
+		return nil, badRequest(fault("query", shortened(q.r.URL.RawQuery), "must be a query of a URL: "+err.Error()))
 	}
 	return v, nil
 }

@@ -89,15 +89,7 @@ func (s *sessions) refuse(value string, end, now time.Time) {
 	if s.loggedOut == nil {
 		s.loggedOut = map[string]time.Time{}
 	}
-	last := ""
-	for other, end := range s.loggedOut {
-		if last = other; end.Before(now) {
-			delete(s.loggedOut, other)
-		}
-	}
-	if len(s.loggedOut) >= maxLoggedOut {
-		delete(s.loggedOut, last)
-	}
+	makeRoom(s.loggedOut, maxLoggedOut, now)
 	s.loggedOut[value] = end
 }
 

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -49,7 +51,7 @@ func (c *Console) readSnapshot(ctx context.Context) (*reading, error) {
 		return c.staleSnapshot(err)
 	}
 	s := &view.Snapshot{Status: status, Given: make(map[string]*jobs.Job, len(given)), Definitions: c.definitions.of(ctx, c.fleet, &status)}
-	s.Store = view.StoreFacts{Kind: kindOf(c.store), Latency: latency, ClockOffset: now.Sub(began.Add(latency / 2))}
+	s.Store = view.StoreView{Kind: kindOf(c.store), Latency: latency.Microseconds(), ClockOffset: view.Millis(now.Sub(began.Add(latency / 2)))}
 	for _, job := range given {
 		s.Given[job.Name()] = job
 	}
@@ -118,7 +120,8 @@ func (c *Console) readLocks(ctx context.Context) (lockList, error) {
 			found[l.Name] = l
 		}
 		if cursor = next; cursor == "" || len(found) >= maxLocks {
-			return lockList{locks: sortedByName(found), more: cursor != ""}, nil
+			sorted := slices.SortedFunc(maps.Values(found), func(a, b protocol.Lock) int { return strings.Compare(a.Name, b.Name) })
+			return lockList{locks: sorted, more: cursor != ""}, nil
 		}
 	}
 }

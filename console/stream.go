@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/internal/naming"
+	"github.com/solotick/solotick/console/internal/view"
 )
 
 // streamRetry is when a browser connects again, in milliseconds.
@@ -87,25 +86,14 @@ type streamQuery struct {
 	brief bool   // for pages, which read the changes themselves: an event says only that there was one
 }
 
-func parseStream(r *http.Request) (streamQuery, *problem) {
-	var q streamQuery
-	var faults []fault
-	values := r.URL.Query()
-	for name, list := range values {
-		switch {
-		case len(list) > 1:
-			faults = append(faults, fault{name, list[1], "must be given once"})
-		case name == "job" && !naming.Valid(list[0]):
-			faults = append(faults, fault{name, shortened(list[0]), naming.Rule})
-		case name != "job" && name != "after":
-			faults = append(faults, fault{shortened(name), shortened(list[0]), "is no parameter of this stream; there are: after, job"})
-		}
+func parseStream(r *http.Request) (q streamQuery, p *problem) {
+	err := view.Read(r.URL.Query(), "parameter", func(p *view.Parameters) {
+		view.Checked(p, "after", &q.after, view.AnyText)
+		view.Checked(p, "job", &q.job, view.NameRule)
+	})
+	if err != nil {
+		return q, badQuery(err)
 	}
-	if faults != nil {
-		slices.SortFunc(faults, func(a, b fault) int { return cmp.Compare(a.Field, b.Field) })
-		return q, badRequest(faults...)
-	}
-	q.job, q.after = values.Get("job"), values.Get("after")
 	if id := r.Header.Get("Last-Event-ID"); id != "" { // a browser that connects again knows better than the URL
 		q.after = id
 	}
@@ -190,45 +178,44 @@ func (s *eventStream) begin() (seq uint64, err error) {
 	if err := s.write(fmt.Sprintf("retry: %d\n\n", streamRetry)); err != nil {
 		return 0, err
 	}
-	if s.query.after == "" {
-		seq = s.log.last()
-		return seq, s.write(fmt.Sprintf("event: ready\nid: %s\ndata: {}\n\n", s.log.id(seq)))
+	seq = s.log.last()
+	if s.query.after != "" {
+		var ok bool
+		if seq, ok = s.log.number(s.query.after); !ok {
+			return s.reset()
+		}
 	}
-	if seq, ok := s.log.number(s.query.after); ok {
-		return seq, s.write(fmt.Sprintf("event: ready\nid: %s\ndata: {}\n\n", s.log.id(seq)))
-	}
-	return s.reset()
+	return seq, s.event("ready", seq, "{}")
 }
 
 // reset says that events are missing: start over from what the API or the page shows now.
 func (s *eventStream) reset() (seq uint64, err error) {
 	seq = s.log.last()
-	return seq, s.write(fmt.Sprintf("event: reset\nid: %s\ndata: {}\n\n", s.log.id(seq)))
+	return seq, s.event("reset", seq, "{}")
 }
 
 // send sends events. For a page those that wait are one.
 func (s *eventStream) send(events []event) error {
-	if s.query.brief {
-		for i := len(events) - 1; i >= 0; i-- {
-			if s.of(&events[i].change) {
-				return s.write(fmt.Sprintf("event: change\nid: %s\ndata: {}\n\n", s.log.id(events[len(events)-1].seq)))
-			}
-		}
-		return nil
-	}
+	newest := events[len(events)-1].seq
 	for _, e := range events {
-		if !s.of(&e.change) {
-			continue
-		}
 		data := e.data
-		if s.query.job != "" {
+		switch {
+		case !s.of(&e.change):
+			continue
+		case s.query.brief:
+			return s.event("change", newest, "{}")
+		case s.query.job != "":
 			data = s.only(e.change)
 		}
-		if err := s.write(fmt.Sprintf("event: change\nid: %s\ndata: %s\n\n", s.log.id(e.seq), data)); err != nil {
+		if err := s.event("change", e.seq, string(data)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *eventStream) event(name string, seq uint64, data string) error {
+	return s.write(fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", name, s.log.id(seq), data))
 }
 
 // of reports whether the stream shows a change.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,13 +71,18 @@ func tokenFault(i int, t Token) error {
 
 // tokens finds tokens by their secrets. It is safe for concurrent use.
 type tokens struct {
-	list   []Token
 	logger *slog.Logger
 
-	mu     sync.Mutex
-	read   time.Time            // when the files were
-	sums   []*[sha256.Size]byte // of the secrets, by index; nil where a file has none
-	faults []string             // the fault of each file
+	mu   sync.Mutex
+	read time.Time // when the files were
+	list []knownToken
+}
+
+// knownToken is a token with what is known of its secret.
+type knownToken struct {
+	Token
+	sum   [sha256.Size]byte // of its secret
+	fault error             // why it is not accepted: its file cannot be read; nil when it is
 }
 
 // tokenFileInterval is how old the known content of a file may be.
@@ -84,54 +90,37 @@ const tokenFileInterval = time.Second
 
 // newTokens reads the files. Each must hold a token.
 func newTokens(list []Token, logger *slog.Logger) (*tokens, error) {
-	t := &tokens{list: list, logger: logger}
-	var faults []error
-	names := map[string]bool{}
+	t := &tokens{logger: slog.New(slog.DiscardHandler), list: make([]knownToken, len(list))} // faults are returned
 	for i, token := range list {
-		err := tokenFault(i, token)
-		if names[token.Name] {
-			err = errors.Join(err, fmt.Errorf("console: tokens[%d].name: %q is the name of another token", i, token.Name))
-		}
-		names[token.Name] = true
-		if err == nil && token.File != "" {
-			if _, err = readToken(token.File); err != nil {
-				err = fmt.Errorf("console: tokens[%d].file: %w", i, err)
-			}
+		t.list[i].Token = token
+	}
+	t.refreshLocked()
+	t.logger = logger
+	var faults []error
+	for i, token := range t.list {
+		err := tokenFault(i, token.Token)
+		if err == nil && token.fault != nil {
+			err = fmt.Errorf("console: tokens[%d].file: %w", i, token.fault)
 		}
 		faults = append(faults, err)
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, err
-	}
-	t.sums, t.faults = make([]*[sha256.Size]byte, len(list)), make([]string, len(list))
-	t.refreshLocked()
-	for i, a := range t.sums {
-		for j, b := range t.sums[:i] {
-			if a != nil && b != nil && *a == *b {
-				return nil, fmt.Errorf("console: tokens[%d]: has the secret of tokens[%d], must have one of its own", i, j)
+		for j, other := range t.list[:i] {
+			if other.Name == token.Name {
+				faults = append(faults, fmt.Errorf("console: tokens[%d].name: %q is the name of another token", i, token.Name))
+			}
+			if other.sum == token.sum && err == nil {
+				faults = append(faults, fmt.Errorf("console: tokens[%d]: has the secret of tokens[%d], must have one of its own", i, j))
 			}
 		}
 	}
-	return t, nil
-}
-
-// knownToken is a token that is accepted now.
-type knownToken struct {
-	Token
-	sum [sha256.Size]byte // of its secret
+	return t, errors.Join(faults...)
 }
 
 // all returns the tokens that are accepted now.
-func (t *tokens) all() (list []knownToken) {
+func (t *tokens) all() []knownToken {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refreshLocked()
-	for i, sum := range t.sums {
-		if sum != nil {
-			list = append(list, knownToken{t.list[i], *sum})
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(t.list), func(k knownToken) bool { return k.fault != nil })
 }
 
 // find returns the token with this secret. It takes as long for a wrong one.
@@ -150,26 +139,19 @@ func (t *tokens) refreshLocked() {
 	if !t.read.IsZero() && time.Since(t.read) < tokenFileInterval {
 		return
 	}
-	for i, token := range t.list {
-		secret, fault := token.Value, ""
+	for i := range t.list {
+		token := &t.list[i]
+		secret, before := token.Value, token.fault
 		if token.File != "" {
-			var err error
-			if secret, err = readToken(token.File); err != nil {
-				fault = err.Error()
-			}
+			secret, token.fault = readToken(token.File)
 		}
+		token.sum = sha256.Sum256([]byte(secret))
 		switch {
-		case fault != "" && fault != t.faults[i]:
-			t.logger.Error("a token is not accepted until its file can be read", slog.String("token", token.Name), slog.String("error", fault))
-		case fault == "" && t.faults[i] != "":
+		case token.fault != nil && (before == nil || token.fault.Error() != before.Error()):
+			t.logger.Error("a token is not accepted until its file can be read", slog.String("token", token.Name), slog.Any("error", token.fault))
+		case token.fault == nil && before != nil:
 			t.logger.Info("a token is accepted again", slog.String("token", token.Name))
 		}
-		if t.faults[i] = fault; fault != "" {
-			t.sums[i] = nil
-			continue
-		}
-		sum := sha256.Sum256([]byte(secret))
-		t.sums[i] = &sum
 	}
 	t.read = time.Now()
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-type urlValues = url.Values
-
 // write answers with the page, in the form that the request wants.
 func (q *request) write(status int, shown any) *problem {
 	var body bytes.Buffer
@@ -76,13 +74,7 @@ func (q *request) send(status int, contentType string, body []byte, zipped func(
 // minCompressed is from how many bytes on a body is compressed.
 const minCompressed = 2 << 10
 
-func compressed(body []byte) []byte {
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	_, _ = z.Write(body) // to memory: it cannot fail
-	_ = z.Close()
-	return b.Bytes()
-}
+func compressed(body []byte) []byte { return page.Compressed(body, gzip.BestSpeed) }
 
 // context has the facts that a page needs besides its view.
 func (q *request) context(shown any) page.Context {
@@ -121,24 +113,20 @@ func (q *request) writeProblem(p *problem) {
 	if q.caller.Role == "" && len(q.r.Header.Values("Authorization")) == 0 {
 		q.caller, _ = q.c.authenticate(q.r) // what has no route asks nobody
 	}
-	shown := page.ErrorPage{Status: p.Status, Title: p.Title, Detail: p.Detail}
-	for _, f := range p.Errors {
-		shown.Faults = append(shown.Faults, page.Fault(f))
-	}
-	if q.write(p.Status, shown) != nil {
+	if q.write(p.Status, page.ErrorPage{Status: p.Status, Title: p.Title, Detail: p.Detail, Faults: p.Errors}) != nil {
 		p.write(q.w)
 	}
 }
 
 // badQuery returns the problem of a query with faults.
 func badQuery(err error) *problem {
-	var faults []fault
+	var faults []page.Fault
 	for _, err := range joined.Errors(err) {
 		if f, ok := errors.AsType[*jobs.Fault](err); ok {
-			faults = append(faults, fault{f.Field, f.Value, f.Rule})
+			faults = append(faults, fault(f.Field, f.Value, f.Rule))
 			continue
 		}
-		faults = append(faults, fault{Field: "query", Rule: err.Error()})
+		faults = append(faults, fault("query", "", err.Error()))
 	}
 	return badRequest(faults...)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -153,17 +154,34 @@ func Language(acceptLanguage string, choices ...string) string {
 		}
 	}
 	best, bestQuality := English, 0.0
-	for item := range strings.SplitSeq(acceptLanguage, ",") {
-		tag, parameter, _ := strings.Cut(strings.TrimSpace(item), ";")
-		quality := 1.0
-		if q, ok := strings.CutPrefix(strings.ReplaceAll(parameter, " ", ""), "q="); ok {
-			quality, _ = strconv.ParseFloat(q, 64) // 0 where it is no number: not acceptable
-		}
+	for tag, quality := range Preferences(acceptLanguage) {
 		if lang := known(tag); lang != "" && quality > bestQuality {
 			best, bestQuality = lang, quality
 		}
 	}
 	return best
+}
+
+// Preferences returns the values of a header such as Accept, each with how much the client likes it,
+// from 0 to 1.
+func Preferences(header string) iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for item := range strings.SplitSeq(strings.ToLower(header), ",") {
+			value, parameters, _ := strings.Cut(item, ";")
+			quality := 1.0
+			for parameter := range strings.SplitSeq(strings.ReplaceAll(parameters, " ", ""), ";") {
+				if q, ok := strings.CutPrefix(parameter, "q="); ok {
+					var err error
+					if quality, err = strconv.ParseFloat(q, 64); err != nil || !(quality >= 0 && quality <= 1) {
+						quality = 0
+					}
+				}
+			}
+			if !yield(strings.TrimSpace(value), quality) {
+				return
+			}
+		}
+	}
 }
 
 // known returns the catalogue's language for a tag such as zh-Hans-CN, or "".

@@ -131,16 +131,3 @@ func area(points []view.LoadPoint, highest int, of func(view.LoadPoint) int) str
 	fmt.Fprintf(&path, "V%dZ", highest)
 	return path.String()
 }
-
-// LoadSpans returns the links that choose how many days ahead the chart of load goes.
-func (p part) LoadSpans() (list []choice) {
-	shown, _ := p.V.(view.LoadPage)
-	length := shown.To.Sub(shown.From.Time)
-	for _, span := range []time.Duration{6 * time.Hour, 24 * time.Hour, 2 * 24 * time.Hour, 7 * 24 * time.Hour} {
-		v := p.query()
-		v.Set("span", span.String())
-		v.Del("step")
-		list = append(list, choice{p.Rough(span), p.link(p.Path, v), length == span})
-	}
-	return list
-}

@@ -15,7 +15,11 @@ type ErrorPage struct {
 }
 
 // Fault says why a field of a request is refused.
-type Fault struct{ Field, Value, Rule string }
+type Fault struct {
+	Field string `json:"field"`
+	Value string `json:"value"`
+	Rule  string `json:"rule"`
+}
 
 // Action names a change that a form makes to the fleet. It is part of the path that its form is
 // sent to.

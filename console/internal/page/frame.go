@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/solotick/solotick/console/internal/view"
 )
 
 // frame has the methods and values that every template can use.
@@ -45,7 +47,14 @@ func (f *frame) Tabs() (tabs []tab) {
 func (f *frame) To(path string, query ...any) string {
 	v := url.Values{}
 	for i := 0; i+1 < len(query); i += 2 {
-		if value := fmt.Sprint(query[i+1]); value != "" {
+		value := fmt.Sprint(query[i+1])
+		switch at := query[i+1].(type) {
+		case time.Time, view.Time:
+			if value = ""; !instant(at).IsZero() {
+				value = instant(at).UTC().Format(time.RFC3339Nano)
+			}
+		}
+		if value != "" {
 			v.Set(fmt.Sprint(query[i]), value)
 		}
 	}

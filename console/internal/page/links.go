@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
-	"slices"
-	"time"
+	"reflect"
 
 	"github.com/solotick/solotick/console/internal/view"
-	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Job returns the URL of a job's page.
@@ -20,27 +18,11 @@ func (f *frame) Tick(job string, at any) string {
 }
 
 // Why returns the URL of the page that explains a tick; that of a leader task has no time.
-func (f *frame) Why(job string, at any) string {
-	tick := ""
-	if t := instant(at); !t.IsZero() {
-		tick = t.UTC().Format(time.RFC3339Nano)
-	}
-	return f.To("/jobs/"+url.PathEscape(job)+"/why", "tick", tick)
-}
+func (f *frame) Why(job string, at any) string { return f.Do(job, "why", "tick", at) }
 
-// Do returns the link to the confirmation of an action on a job.
-func (f *frame) Do(job, action string) string {
-	return f.To("/jobs/" + url.PathEscape(job) + "/" + action)
-}
-
-// DoTick returns the link to the confirmation of an action on a tick.
-func (f *frame) DoTick(job string, at any, action string) string {
-	return f.To("/jobs/"+url.PathEscape(job)+"/"+action, "tick", instant(at).UTC().Format(time.RFC3339Nano))
-}
-
-// Release returns the link to the confirmation of the release of a lock by force.
-func (f *frame) Release(lock string, token int64) string {
-	return f.To("/locks/release", "name", lock, "token", token)
+// Do returns the link to the confirmation of an action on a job, or to another page of it.
+func (f *frame) Do(job, action string, query ...any) string {
+	return f.To("/jobs/"+url.PathEscape(job)+"/"+action, query...)
 }
 
 // jobs returns the query of the page of jobs that is shown.
@@ -52,7 +34,7 @@ func (p part) jobs() view.JobsQuery {
 // Orders returns the orders of jobs for a menu.
 func (p part) Orders() (orders []view.Choice) {
 	q := p.jobs()
-	for _, by := range []view.Sort{view.SortName, view.SortState, view.SortNext, view.SortLast, view.SortTook} {
+	for _, by := range view.Sorts {
 		orders = append(orders, view.Choice{Value: string(by), On: q.Sort == by && !q.Descending}, view.Choice{Value: "-" + string(by), On: q.Sort == by && q.Descending})
 	}
 	return orders
@@ -61,10 +43,10 @@ func (p part) Orders() (orders []view.Choice) {
 // Sort returns the link that sorts by a column; the other way round where it is sorted by it
 // already.
 func (p part) Sort(by string) string {
-	q := p.jobs()
-	q.Descending = string(q.Sort) == by && !q.Descending
-	q.Sort, q.After, q.Before = view.Sort(by), "", ""
-	return p.link(p.Path, q.Values())
+	if q := p.jobs(); string(q.Sort) == by && !q.Descending {
+		return p.with("sort", "-"+by)
+	}
+	return p.with("sort", by)
 }
 
 // SortedBy returns the attribute that says how a column is sorted, if it is.
@@ -79,14 +61,7 @@ func (p part) SortedBy(by string) template.HTMLAttr {
 }
 
 // State returns the link that shows only jobs in a state; all for "".
-func (p part) State(state string) string {
-	q := p.jobs()
-	q.States, q.After, q.Before = nil, "", ""
-	if state != "" {
-		q.States = []view.State{view.State(state)}
-	}
-	return p.link(p.Path, q.Values())
-}
+func (p part) State(state string) string { return p.with("state", state) }
 
 // OnlyState reports whether the page shows only jobs in a state.
 func (p part) OnlyState(state string) bool {
@@ -96,7 +71,7 @@ func (p part) OnlyState(state string) bool {
 
 // Bulk returns the link to the confirmation of an action for all jobs that the filter chooses.
 func (p part) Bulk(action string) string {
-	return p.link("/actions/"+action, p.jobs().JobFilter.Values())
+	return p.link("/actions/"+action, view.Values(p.jobs().JobFilter))
 }
 
 // turns are the links to the pages before and after.
@@ -114,7 +89,7 @@ func (p part) Turns(previous, next string) (t turns) {
 }
 
 // Only returns the link to the history of one outcome; of all for "".
-func (p part) Only(outcome string) string { return p.with("outcome", outcome) }
+func (p part) Only(outcome any) string { return p.with("outcome", fmt.Sprint(outcome)) }
 
 // with returns the link to this page with another value of a parameter, from the beginning of its
 // list.
@@ -130,12 +105,11 @@ func (f *frame) with(parameter, value string) string {
 }
 
 // Chosen reports whether a list has a value.
-func (f *frame) Chosen(list any, value string) bool {
-	switch list := list.(type) {
-	case []string:
-		return slices.Contains(list, value)
-	case []protocol.Outcome:
-		return slices.Contains(list, protocol.Outcome(value))
+func (f *frame) Chosen(list, value any) bool {
+	for i, v := 0, reflect.ValueOf(list); i < v.Len(); i++ {
+		if v.Index(i).Interface() == value {
+			return true
+		}
 	}
 	return false
 }

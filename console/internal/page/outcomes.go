@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // outcomes are those of the legend.
-var outcomes = []string{"succeeded", "failed", "skipped", "missed", "lost", "replaced", "cancelled"}
+var outcomes = []protocol.Outcome{wire.Succeeded, wire.Failed, wire.Skipped, wire.Missed, wire.Lost, wire.Replaced, wire.Cancelled}
 
 // Outcomes returns the outcomes for a legend.
-func (f *frame) Outcomes() []string { return outcomes }
+func (f *frame) Outcomes() []protocol.Outcome { return outcomes }
 
 // shapes has the symbol of each outcome, state and kind that a page shows; the sprite in parts.html
 // draws them.
@@ -53,14 +54,14 @@ func (f *frame) Strip(list []protocol.Outcome) template.HTML {
 		fmt.Fprintf(&marks, `<use href="#s-%s" class="%s" x="%d" y="4" width="12" height="12"/>`, shape, shape, i*step)
 	}
 	return template.HTML(fmt.Sprintf(`<svg class="strip" width="%d" height="20" role="img" aria-label="%s">%s</svg>`, //nolint:gosec // of words of our own
-		len(list)*step, template.HTMLEscapeString(f.T("The last %d: %s", len(list), f.counted(counts))), marks.String()))
+		len(list)*step, template.HTMLEscapeString(f.T("The last %d: %s", len(list), counted(f, counts))), marks.String()))
 }
 
 // counted writes how many there are of each outcome.
-func (f *frame) counted(counts map[string]int) string {
+func counted[K ~string](f *frame, counts map[K]int) string {
 	var list []string
 	for _, outcome := range outcomes {
-		if n := counts[outcome]; n > 0 {
+		if n := counts[K(outcome)]; n > 0 {
 			list = append(list, fmt.Sprintf("%d %s", n, f.Word(outcome, "outcome")))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -54,15 +55,19 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// Render writes the page of a view as HTML. Its error is that of the writer, or says that no page
+// Render writes the page of a view as HTML: the template job.html shows a view.JobPage. Its error is that of the writer, or says that no page
 // shows such a view.
 func Render(w io.Writer, c Context, shown any) error {
-	name, title, jobZone := nameOf(shown)
+	name := strings.ToLower(strings.TrimSuffix(reflect.TypeOf(shown).Name(), "Page"))
 	t := templates()[name]
 	if t == nil {
 		return fmt.Errorf("page: no page shows a %T", shown)
 	}
-	f := &frame{Context: c, name: name, jobZone: jobZone}
+	f := &frame{Context: c, name: name}
+	title := ""
+	if of, ok := shown.(interface{ About() (job, zone string) }); ok {
+		title, f.jobZone = of.About()
+	}
 	f.Lang = cmp.Or(known(c.Lang), English)
 	f.zone = location(c.Zone)
 	if c.Now.IsZero() {

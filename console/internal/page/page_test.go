@@ -171,10 +171,10 @@ func TestEachOutcomeHasShapeOfItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	seen := map[string]string{}
 	for _, outcome := range append(outcomes, wire.StateRunning) {
-		symbol := regexp.MustCompile(`<symbol id="s-` + shapeOf(outcome) + `"[^>]*>(.*)</symbol>`).FindSubmatch(sprite)
+		symbol := regexp.MustCompile(`<symbol id="s-` + shapeOf(string(outcome)) + `"[^>]*>(.*)</symbol>`).FindSubmatch(sprite)
 		require.NotNil(t, symbol, outcome)
 		assert.Empty(t, seen[string(symbol[1])], outcome)
-		seen[string(symbol[1])] = outcome
+		seen[string(symbol[1])] = string(outcome)
 	}
 	for word, shape := range shapes {
 		assert.Contains(t, string(sprite), `id="s-`+shape+`"`, word)

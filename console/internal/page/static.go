@@ -46,17 +46,18 @@ var assets = sync.OnceValue(func() map[string]*asset {
 			}
 			sum := sha256.Sum256(body)
 			hashed := strings.TrimSuffix(entry.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext
-			a := &asset{name: hashed, contentType: mime.TypeByExtension(ext), body: body, gz: compressed(body)}
+			a := &asset{name: hashed, contentType: mime.TypeByExtension(ext), body: body, gz: Compressed(body, gzip.BestCompression)}
 			found[hashed], found[entry.Name()] = a, a
 		}
 	}
 	return found
 })
 
-func compressed(body []byte) []byte {
+// Compressed returns a body as gzip writes it at a level of its package.
+func Compressed(body []byte, level int) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	_, _ = w.Write(body)
+	w, _ := gzip.NewWriterLevel(&b, level)
+	_, _ = w.Write(body) // to memory: it cannot fail
 	_ = w.Close()
 	return b.Bytes()
 }
@@ -86,9 +87,9 @@ func Static() http.Handler {
 
 // AcceptsGzip reports whether an Accept-Encoding header allows gzip.
 func AcceptsGzip(header string) bool {
-	for item := range strings.SplitSeq(strings.ReplaceAll(header, " ", ""), ",") {
-		if coding, quality, _ := strings.Cut(item, ";"); coding == "gzip" {
-			return quality == "" || strings.Trim(quality, "q=.0") != ""
+	for coding, quality := range Preferences(header) {
+		if coding == "gzip" {
+			return quality > 0
 		}
 	}
 	return false

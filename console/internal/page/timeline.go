@@ -72,7 +72,7 @@ func (f *frame) lane(s scale, ground string, row *view.TimelineRow, changes []vi
 			counts[row.Items[i].Outcome]++
 		}
 	}
-	return d.done("lane", row.Job+": "+f.counted(counts), laneHeight)
+	return d.done("lane", row.Job+": "+counted(f, counts), laneHeight)
 }
 
 // cells is of how many parts a lane is for what has no mark.
@@ -190,7 +190,7 @@ func (f *frame) dense(d *drawing, x, width float64, item *view.Item) {
 func (f *frame) itemTitle(row *view.TimelineRow, item *view.Item, word string) string {
 	list := []string{row.Job, f.Word(word, "timeline", "outcome", "entry", "verdict"), full(f.in(item.Tick.Time, row.Timezone))}
 	if item.Kind == view.ItemDense {
-		list = []string{row.Job, f.T("%d ticks", item.Count), f.counted(item.Counts), full(f.in(item.From.Time, row.Timezone)) + " – " + full(f.in(item.To.Time, row.Timezone))}
+		list = []string{row.Job, f.T("%d ticks", item.Count), counted(f, item.Counts), full(f.in(item.From.Time, row.Timezone)) + " – " + full(f.in(item.To.Time, row.Timezone))}
 	}
 	if item.Kind == view.ItemRun && item.To.After(item.From.Time) {
 		list = append(list, f.Took(item.To.Sub(item.From.Time)))
@@ -213,19 +213,37 @@ type choice struct {
 	Here      bool
 }
 
-// Spans returns the links that zoom the timeline, around its middle or along with now.
-func (p part) Spans() (list []choice) {
-	shown, _ := p.V.(view.TimelinePage)
-	length := shown.To.Sub(shown.From.Time)
-	for _, span := range []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour} {
+// spans returns the links that choose how much time a page shows. from is where it begins then; zero
+// to leave that as it is.
+func (p part) spans(shown time.Duration, from func(span time.Duration) time.Time, list ...time.Duration) (links []choice) {
+	for _, span := range list {
 		v := p.query()
 		v.Set("span", span.String())
-		if v.Get("from") != "" {
-			v.Set("from", shown.From.Add(length/2-span/2).UTC().Format(time.RFC3339))
+		v.Del("step")
+		if at := from(span); !at.IsZero() {
+			v.Set("from", at.UTC().Format(time.RFC3339))
 		}
-		list = append(list, choice{p.Rough(span), p.link(p.Path, v), length == span})
+		links = append(links, choice{p.Rough(span), p.link(p.Path, v), shown == span})
 	}
-	return list
+	return links
+}
+
+const day = 24 * time.Hour
+
+// Spans returns the links that zoom the timeline, around its middle or along with now, or the chart
+// of load.
+func (p part) Spans() []choice {
+	if load, ok := p.V.(view.LoadPage); ok {
+		return p.spans(load.To.Sub(load.From.Time), func(time.Duration) time.Time { return time.Time{} }, 6*time.Hour, day, 2*day, 7*day)
+	}
+	shown, _ := p.V.(view.TimelinePage)
+	length := shown.To.Sub(shown.From.Time)
+	return p.spans(length, func(span time.Duration) time.Time {
+		if p.Query.Get("from") == "" {
+			return time.Time{}
+		}
+		return shown.From.Add(length/2 - span/2)
+	}, time.Hour, 6*time.Hour, day, 7*day, 30*day)
 }
 
 // Shift returns the link to the timeline half a page earlier or later; to one that follows now for
@@ -243,7 +261,7 @@ func (p part) Shift(by int) string {
 // Calendar returns the link to the calendar of the jobs that the timeline chooses.
 func (p part) Calendar() string {
 	shown, _ := p.V.(view.TimelinePage)
-	if v := shown.Query.JobFilter.Values(); len(v) > 0 {
+	if v := view.Values(shown.Query.JobFilter); len(v) > 0 {
 		return p.Prefix + "/calendar.ics?" + v.Encode()
 	}
 	return p.Prefix + "/calendar.ics"

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -14,21 +13,10 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Schedule says when a job runs: in words, or the schedule itself where there are none.
-func (f *frame) Schedule(j view.JobRow) string { return cmp.Or(j.ScheduleWords, j.Schedule) }
-
 // Urgent reports whether something is wrong with a job, or it is paused.
 func (f *frame) Urgent(j view.JobRow) bool {
 	return slices.ContainsFunc(j.Open, func(e fleet.Entry) bool { return e.Failing != nil }) ||
 		!j.Overdue.IsZero() || j.Unserved || j.Ahead > 0 || len(j.Definitions) > 0 || j.Paused != nil || j.PausedHere
-}
-
-// Became is the word for the fate of a tick: its outcome, or its state while it has none.
-func (f *frame) Became(e fleet.Entry) string {
-	if e.Outcome != "" {
-		return string(e.Outcome)
-	}
-	return e.State
 }
 
 // Cut shortens a text for a row.
@@ -44,16 +32,8 @@ func (f *frame) Cut(s string) string {
 	return s
 }
 
-// Lines writes a list with a line for each.
-func (f *frame) Lines(list []string) string { return strings.Join(list, "\n") }
-
 // Joined writes a list in one line.
 func (f *frame) Joined(list []string) string { return strings.Join(list, f.T(", ")) }
-
-// Count returns how many ticks have an outcome.
-func (f *frame) Count(counts map[protocol.Outcome]int, outcome string) int {
-	return counts[protocol.Outcome(outcome)]
-}
 
 // Share returns which part of the ticks that are kept succeeded.
 func (f *frame) Share(counts map[protocol.Outcome]int) string {
@@ -74,11 +54,7 @@ func (f *frame) Share(counts map[protocol.Outcome]int) string {
 
 // Sums writes how many ticks have each outcome.
 func (f *frame) Sums(counts map[protocol.Outcome]int) string {
-	by := map[string]int{}
-	for outcome, n := range counts {
-		by[string(outcome)] = n
-	}
-	return f.counted(by)
+	return counted(f, counts)
 }
 
 // Zones writes an instant in the zone of its job, in the one that was chosen, and in UTC.
@@ -123,11 +99,6 @@ func (p part) Good() (n int) {
 	return n
 }
 
-// Severity is the class of a finding.
-func (f *frame) Severity(severity string) string {
-	return map[string]string{"error": "bad", "warning": "warn"}[severity]
-}
-
 // Bytes writes a number of bytes.
 func (f *frame) Bytes(n int64) string {
 	switch {
@@ -158,22 +129,6 @@ func (f *frame) Capacity(used, most int) template.HTML {
 	}
 	width := 100 * min(used, most) / most
 	return template.HTML(fmt.Sprintf(`<span class="num">%d / %d</span><svg class="gauge" width="120" height="8" aria-hidden="true"><rect width="100%%" height="8" rx="4" class="rail"/><rect width="%d%%" height="8" rx="4" class="bar"/></svg>`, used, most, width)) //nolint:gosec // of numbers
-}
-
-// ConfirmTitle asks whether to do what the page is about.
-func (p part) ConfirmTitle() string {
-	c, _ := p.V.(ConfirmPage)
-	subject := p.N("%d job", "%d jobs", c.Total)
-	if len(c.Names) == 1 {
-		subject = c.Names[0]
-	}
-	return p.T("%s: %s?", p.T("action."+string(c.Action)), subject)
-}
-
-// Dangerous reports whether what the page is about cannot be taken back.
-func (p part) Dangerous() bool {
-	c, _ := p.V.(ConfirmPage)
-	return c.Action == Cancel || c.Action == Release || c.Action == Forget
 }
 
 // Since returns how long ago an instant was.

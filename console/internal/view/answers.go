@@ -84,28 +84,10 @@ func (s *Snapshot) candidates(name string) (list []Asked) {
 	if job := s.Given[name]; job != nil {
 		weight = job.Spec().Weight
 	}
-	for _, r := range s.Status.Replicas {
-		a := Asked{By: r.ID}
-		_, serves := r.Jobs[name]
-		switch {
-		case !serves && len(r.Jobs) != r.JobCount:
-			a.Answer, a.Text = AnswerUnknown, s.Say("Which jobs it serves is not known.")
-		case !serves:
-			a.Answer, a.Text = AnswerNotHere, s.Say("It does not serve the job.")
-		case r.Stopping:
-			a.Answer, a.Text = AnswerStopping, s.Say("It is stopping, and claims nothing more.")
-		case r.Clock != "" && r.Clock != heartbeat.ClockTrusted:
-			a.Answer, a.Text = AnswerClock, s.Say("It claims nothing, since it does not trust the store's clock.")
-		case r.Silent(s.Status.Now):
-			a.Answer, a.Text = AnswerSilent, s.Say("It serves the job, and has missed a heartbeat.")
-		case !r.Fits(weight):
-			a.Answer, a.Text = AnswerTooHeavy, s.Say("The job weighs %d, more than its max_runs, %d.", weight, r.MaxRuns)
-		case !r.HasRoom(weight):
-			a.Answer, a.Text = AnswerNoRoom, s.Say("It has no room: it runs %d of %d, and the job weighs %d.", r.Used, r.MaxRuns, weight)
-		default:
-			a.Answer, a.Text = AnswerMayClaim, s.Say("It serves the job, and has room.")
-		}
-		list = append(list, a)
+	for i := range s.Status.Replicas {
+		r := &s.Status.Replicas[i]
+		answer, text := s.candidate(r, name, weight)
+		list = append(list, Asked{By: r.ID, Answer: answer, Text: text})
 	}
 	const most = 50
 	if len(list) > most { // those that serve it come first
@@ -113,6 +95,27 @@ func (s *Snapshot) candidates(name string) (list []Asked) {
 		list = list[:most]
 	}
 	return list
+}
+
+func (s *Snapshot) candidate(r *fleet.Replica, name string, weight int) (Answer, string) {
+	_, serves := r.Jobs[name]
+	switch {
+	case !serves && len(r.Jobs) != r.JobCount:
+		return AnswerUnknown, s.Say("Which jobs it serves is not known.")
+	case !serves:
+		return AnswerNotHere, s.Say("It does not serve the job.")
+	case r.Stopping:
+		return AnswerStopping, s.Say("It is stopping, and claims nothing more.")
+	case r.Clock != "" && r.Clock != heartbeat.ClockTrusted:
+		return AnswerClock, s.Say("It claims nothing, since it does not trust the store's clock.")
+	case r.Silent(s.Status.Now):
+		return AnswerSilent, s.Say("It serves the job, and has missed a heartbeat.")
+	case !r.Fits(weight):
+		return AnswerTooHeavy, s.Say("The job weighs %d, more than its max_runs, %d.", weight, r.MaxRuns)
+	case !r.HasRoom(weight):
+		return AnswerNoRoom, s.Say("It has no room: it runs %d of %d, and the job weighs %d.", r.Used, r.MaxRuns, weight)
+	}
+	return AnswerMayClaim, s.Say("It serves the job, and has room.")
 }
 
 func boolInt(b bool) int {

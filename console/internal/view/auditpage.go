@@ -16,6 +16,15 @@ type AuditQuery struct {
 	Zone   string   `json:"zone"`
 }
 
+func (q *AuditQuery) bind(p *Parameters) {
+	p.Text("job", &q.Job)
+	p.Text("by", &q.By)
+	many(p, "action", &q.Action, maxValues, "must be a word of small letters, such as trigger", isWord)
+	p.Number("limit", &q.Limit, 1, MaxLimit, DefaultLimit)
+	p.Text("after", &q.After)
+	p.Zone(&q.Zone)
+}
+
 // AuditPage shows the acts of people.
 type AuditPage struct {
 	Head

@@ -16,6 +16,11 @@ type CalendarQuery struct {
 	Span Millis `json:"span_ms"`
 }
 
+func (q *CalendarQuery) bind(p *Parameters) {
+	q.JobFilter.Bind(p)
+	p.duration("span", &q.Span, day, 366*day, 14*day)
+}
+
 // The most entries of a calendar, and of one job: calendar programs read all of them again and
 // again.
 const (

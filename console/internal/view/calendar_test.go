@@ -15,7 +15,7 @@ import (
 
 func calendar(t *testing.T, s *view.Snapshot, of string) string {
 	t.Helper()
-	return string(view.Calendar(s, query(t, view.ParseCalendarQuery, of), noon))
+	return string(view.Calendar(s, query(t, view.Parse[view.CalendarQuery], of), noon))
 }
 
 // unfolded undoes the folding of lines, and checks it.
@@ -68,7 +68,7 @@ func TestCalendarIsBounded(t *testing.T) {
 func TestCalendarEntriesKeepTheirIDs(t *testing.T) {
 	s := one(t, "@hourly", jobs.WithTimezone("Asia/Tokyo"))
 	uids := func(now time.Time) (list []string) {
-		for _, line := range unfolded(t, string(view.Calendar(s, query(t, view.ParseCalendarQuery, "span=1d"), now))) {
+		for _, line := range unfolded(t, string(view.Calendar(s, query(t, view.Parse[view.CalendarQuery], "span=1d"), now))) {
 			if strings.HasPrefix(line, "UID:") {
 				list = append(list, line)
 			}

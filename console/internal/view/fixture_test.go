@@ -107,8 +107,8 @@ func small(t testing.TB) *view.Snapshot {
 		{ID: "web-2", Version: "1.3.9", Started: noon.Add(-time.Hour), TTL: 15 * time.Second, Running: 1, MaxRuns: 1, Used: 1, Waiting: 2, Jobs: serves, JobCount: 5, Clock: "trusted", ClockOffset: -1200 * time.Millisecond, LastHeartbeat: noon.Add(-30 * time.Second)},
 	}
 	s.Status.Silent = []fleet.Replica{{ID: "web-0", Version: "1.3.9", Started: noon.Add(-90 * time.Hour), TTL: 15 * time.Second, MaxRuns: 4, Gone: true, JobCount: 5, LastHeartbeat: noon.Add(-2 * time.Hour)}}
-	s.Store = view.StoreFacts{
-		Kind: "redis", Server: "Redis 7.0.15", Address: "localhost:6379", Latency: 310 * time.Microsecond,
+	s.Store = view.StoreView{
+		Kind: "redis", Server: "Redis 7.0.15", Address: "localhost:6379", Latency: 310,
 		Findings: []view.Finding{{Check: "memory", Severity: "warning", Text: "maxmemory-policy is allkeys-lru", Hint: "set noeviction"}},
 	}
 	s.Facts = []fleet.Fact{{At: noon.Add(-2 * time.Hour), Kind: wire.FactAway, By: "web-1", From: noon.Add(-2*time.Hour - time.Minute), To: noon.Add(-2 * time.Hour)}}

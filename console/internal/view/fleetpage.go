@@ -12,6 +12,8 @@ type FleetQuery struct {
 	Zone string `json:"zone"`
 }
 
+func (q *FleetQuery) bind(p *Parameters) { p.Zone(&q.Zone) }
+
 // FleetPage shows the replicas and the store.
 type FleetPage struct {
 	Head
@@ -57,14 +59,14 @@ type ReplicaRow struct {
 
 // StoreView describes the store.
 type StoreView struct {
-	Kind        string    `json:"kind"`
-	Server      string    `json:"server"`
-	Address     string    `json:"address"`
-	Latency     int64     `json:"latency_us"`
-	ClockOffset Millis    `json:"clock_offset_ms"`
-	Examines    bool      `json:"examines"`    // checks of the store and the fleet are made while somebody looks
-	Examined    Time      `json:"examined_at"` // the newest; null before the first has ended
-	Findings    []Finding `json:"findings"`    // those that are wrong first
+	Kind        string    `json:"kind"`            // such as "redis", "quorum" or "memory"
+	Server      string    `json:"server"`          // its name and version; "" when it is not known
+	Address     string    `json:"address"`         // without credentials; "" when it is not known
+	Latency     int64     `json:"latency_us"`      // of the newest read of its time; 0 when it was not measured
+	ClockOffset Millis    `json:"clock_offset_ms"` // of its clock from this machine's: above 0 where this machine is slow
+	Examines    bool      `json:"examines"`        // checks of the store and the fleet are made while somebody looks
+	Examined    Time      `json:"examined_at"`     // the newest; null before the first has ended
+	Findings    []Finding `json:"findings"`        // those that are wrong first
 }
 
 // Fleet shows the replicas and the store of a snapshot.
@@ -72,11 +74,9 @@ func Fleet(s *Snapshot, q FleetQuery, now time.Time) FleetPage {
 	p := FleetPage{
 		Head: s.head(now), Query: q, Since: Time{s.Status.Since}, Replicas: []ReplicaRow{}, Gone: []ReplicaRow{},
 		MaxRuns: capacity(s.Status.Replicas), Events: s.events(s.Facts, zoneOf(q.Zone, "")),
-		Store: StoreView{
-			Kind: s.Store.Kind, Server: s.Store.Server, Address: s.Store.Address, Latency: s.Store.Latency.Microseconds(),
-			ClockOffset: Millis(s.Store.ClockOffset), Examines: s.Store.Examines, Examined: Time{s.Store.Examined}, Findings: worstFirst(s.Store.Findings),
-		},
+		Store: s.Store,
 	}
+	p.Store.Findings = worstFirst(s.Store.Findings)
 	if s.Notified != nil {
 		p.Notifications = notificationsOf(*s.Notified, now)
 	}

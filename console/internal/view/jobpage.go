@@ -3,6 +3,7 @@ package view
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/solotick/solotick/fleet"
@@ -41,6 +42,9 @@ type JobPage struct {
 
 	described fleet.Description
 }
+
+// About returns the job that the page is about, and its zone.
+func (p JobPage) About() (job, zone string) { return p.Job, p.Timezone }
 
 // Field is a part of a job's definition, under its name in a configuration file.
 type Field struct {
@@ -97,6 +101,18 @@ type JobQuery struct {
 	After    string             `json:"after"`
 	Before   string             `json:"before"`
 	Zone     string             `json:"zone"`
+}
+
+func (q *JobQuery) bind(p *Parameters) {
+	p.Number("ticks", &q.Ticks, 1, 100, 10)
+	many(p, "outcome", &q.Outcomes, maxValues, "must be a word of small letters, such as succeeded", isWord)
+	p.Number("limit", &q.Limit, 1, MaxLimit, 50)
+	p.cursors(&q.After, &q.Before, historyRule)
+	p.Zone(&q.Zone)
+}
+
+func isWord[T ~string](s T) bool {
+	return len(s) <= 32 && !strings.ContainsFunc(string(s), func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
 }
 
 // Job shows the job that d describes, with all outcomes that the store keeps.
@@ -203,26 +219,12 @@ func lateness(e fleet.Entry) Millis {
 // history fills in a page of the outcomes.
 func (p *JobPage) history(outcomes []fleet.Entry) {
 	q := p.Query
-	list := slices.Clone(outcomes)
+	list := append([]fleet.Entry{}, outcomes...)
 	if len(q.Outcomes) > 0 {
 		list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return !slices.Contains(q.Outcomes, e.Outcome) })
 	}
-	slices.SortStableFunc(list, func(a, b fleet.Entry) int { return cursorOf(a).compare(cursorOf(b)) })
 	p.Kept = len(list)
-	from, to := window(len(list), q.Limit, q.After, q.Before, func(cursor string) (int, bool) {
-		c, _ := decodeHistoryCursor(cursor)
-		return slices.BinarySearchFunc(list, c, func(e fleet.Entry, c historyCursor) int { return cursorOf(e).compare(c) })
-	})
-	p.History = append([]fleet.Entry{}, list[from:to]...)
-	if to < len(list) && to > from {
-		p.NextPage = cursorOf(list[to-1]).String()
-	}
-	switch {
-	case from > 0 && from < len(list):
-		p.PreviousPage = cursorOf(list[from]).String()
-	case from > 0: // nothing is left after the cursor
-		p.PreviousPage = q.After
-	}
+	p.History, p.NextPage, p.PreviousPage = pageOf(list, q.Limit, q.After, q.Before)
 }
 
 // events says in sentences what facts are about.

@@ -120,23 +120,14 @@ func (q JobsQuery) find(s *Snapshot) ([]sortable, *matcher) {
 // search returns what finds the place of a cursor in a list.
 func (q JobsQuery) search(list []sortable) func(cursor string) (int, bool) {
 	return func(cursor string) (int, bool) {
-		c, _ := decodeJobCursor(cursor)
+		c, _ := decode[jobCursor](cursor)
 		return slices.BinarySearchFunc(list, place{c.Key, c.Name}, func(s sortable, p place) int { return s.compare(p, q.Descending) })
 	}
 }
 
 // cursors returns those of the pages around the one that has the rows from one to another.
 func (q JobsQuery) cursors(list []sortable, from, to int, after string) (next, previous string) {
-	if to < len(list) && to > from {
-		next = q.cursor(list[to-1])
-	}
-	switch {
-	case from > 0 && from < len(list):
-		previous = q.cursor(list[from])
-	case from > 0: // nothing is left after the cursor
-		previous = after
-	}
-	return next, previous
+	return around(from, to, len(list), after, func(i int) string { return q.cursor(list[i]) })
 }
 
 // Matching returns the names of the jobs that a filter chooses, sorted: for actions in bulk.
@@ -190,7 +181,7 @@ func (q JobsQuery) place(j *fleet.JobStatus, states stateSet) place {
 }
 
 func (q JobsQuery) cursor(s sortable) string {
-	return jobCursor{Sort: q.Sort, Descending: q.Descending, Key: s.key, Name: s.name}.String()
+	return encode(jobCursor{Sort: q.Sort, Descending: q.Descending, Key: s.key, Name: s.name})
 }
 
 func (s *Snapshot) row(j *fleet.JobStatus, states stateSet, now time.Time) JobRow {

@@ -1,11 +1,8 @@
 package view
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"net/url"
+	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -21,7 +18,8 @@ const (
 	SortTook  Sort = "took"  // by how long the last run took, shortest first
 )
 
-var sorts = []Sort{SortName, SortState, SortNext, SortLast, SortTook}
+// Sorts has all orders.
+var Sorts = []Sort{SortName, SortState, SortNext, SortLast, SortTook}
 
 // The range of how many rows a page has.
 const (
@@ -37,6 +35,16 @@ type JobFilter struct {
 	Replicas []string `json:"replica"` // one of them serves the job
 }
 
+// Bind names the parameters of a filter.
+func (f *JobFilter) Bind(p *Parameters) {
+	p.Text("q", &f.Search)
+	many(p, "state", &f.States, maxValues, "must be one of "+joined(States, ", "), func(s State) bool { return slices.Contains(States, s) })
+	p.Names("group", &f.Groups, maxValues)
+	p.Names("replica", &f.Replicas, maxValues)
+}
+
+func (f *JobFilter) bind(p *Parameters) { f.Bind(p) }
+
 // JobsQuery asks for a page of [Jobs].
 type JobsQuery struct {
 	JobFilter
@@ -48,77 +56,25 @@ type JobsQuery struct {
 	Zone       string `json:"zone"` // that times are shown in; "" for each job's own
 }
 
-// ParseJobsQuery reads the parameters q, state, group, replica, sort (with - before it for the
-// other direction), limit, after, before and zone.
-func ParseJobsQuery(values url.Values) (q JobsQuery, err error) {
-	err = parse(values, func(p *parameters) {
-		q.JobFilter = p.jobFilter()
-		order, descending := strings.CutPrefix(p.one("sort"), "-")
-		q.Sort, q.Descending = SortName, descending
-		switch {
-		case slices.Contains(sorts, Sort(order)):
-			q.Sort = Sort(order)
-		case order != "" || descending:
-			p.fault("sort", p.values.Get("sort"), "must be one of "+joined(sorts)+", with - before it for the other direction")
-		}
-		q.Limit = p.number("limit", 1, MaxLimit, DefaultLimit)
-		q.After, q.Before = p.jobCursor("after", q), p.jobCursor("before", q)
-		if q.After != "" && q.Before != "" {
-			p.fault("before", q.Before, "must not be given beside after")
-		}
-		q.Zone = p.zone()
-	})
-	return q, err
-}
-
-// ParseJobFilter reads the parameters q, state, group and replica.
-func ParseJobFilter(values url.Values) (f JobFilter, err error) {
-	err = parse(values, func(p *parameters) { f = p.jobFilter() })
-	return f, err
-}
-
-func (p *parameters) jobFilter() (f JobFilter) {
-	f.Search, f.States = p.text("q"), []State{}
-	for _, s := range p.many("state", "must be one of "+joined(States), func(s string) bool { return slices.Contains(States, State(s)) }) {
-		f.States = append(f.States, State(s))
-	}
-	f.Groups, f.Replicas = p.names("group"), p.names("replica")
-	return f
-}
-
-// Values writes the filter as a query of a URL.
-func (f JobFilter) Values() url.Values {
-	v := url.Values{}
-	f.write(v)
-	return v
-}
-
-func (f JobFilter) write(v url.Values) {
-	w := written(v)
-	w.set("q", f.Search, "")
-	states := make([]string, len(f.States))
-	for i, s := range f.States {
-		states[i] = string(s)
-	}
-	w.list("state", states)
-	w.list("group", f.Groups)
-	w.list("replica", f.Replicas)
-}
-
-// Values writes q as a query of a URL, without parameters at their defaults.
-func (q JobsQuery) Values() url.Values {
-	v := q.JobFilter.Values()
-	w := written(v)
-	order := string(q.Sort)
+func (q *JobsQuery) bind(p *Parameters) {
+	q.JobFilter.Bind(p)
+	order := string(cmp.Or(q.Sort, SortName))
 	if q.Descending {
 		order = "-" + order
 	}
-	w.set("sort", order, string(SortName))
-	w.set("limit", strconv.Itoa(q.Limit), strconv.Itoa(DefaultLimit))
-	w.set("after", q.After, "")
-	w.set("before", q.Before, "")
-	w.set("zone", q.Zone, "")
-	return v
+	if !p.put("sort", order, string(SortName)) {
+		Checked(p, "sort", &order, func(s string) string {
+			if slices.Contains(Sorts, Sort(strings.TrimPrefix(s, "-"))) {
+				return ""
+			}
+			return "must be one of " + joined(Sorts, ", ") + ", with - before it for the other direction"
+		})
+		order, q.Descending = strings.CutPrefix(order, "-")
+		q.Sort = cmp.Or(Sort(order), SortName)
+	}
+	p.Number("limit", &q.Limit, 1, MaxLimit, DefaultLimit)
+	p.cursors(&q.After, &q.Before, q.cursorRule)
+	p.Zone(&q.Zone)
 }
 
 // jobCursor is the place of a job in an order: where the next page goes on, whatever has come or
@@ -130,33 +86,14 @@ type jobCursor struct {
 	Name       string `json:"n"`
 }
 
-func (c jobCursor) String() string {
-	text, _ := json.Marshal(c) //nolint:errchkjson // of strings and a number: it cannot fail
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func decodeJobCursor(s string) (c jobCursor, ok bool) {
-	text, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || json.Unmarshal(text, &c) != nil || len(c.Name) > maxText {
-		return jobCursor{}, false
-	}
-	return c, c.String() == s
-}
-
-// jobCursor returns a cursor that belongs to the order of q.
-func (p *parameters) jobCursor(name string, q JobsQuery) string {
-	s := p.one(name)
-	if s == "" {
-		return ""
-	}
-	c, ok := decodeJobCursor(s)
+// cursorRule returns the rule that a cursor breaks, which has to be of the order of q.
+func (q *JobsQuery) cursorRule(s string) string {
+	c, ok := decode[jobCursor](s)
 	switch {
-	case !ok:
-		p.fault(name, s, "must be a cursor that a page of jobs gave")
+	case !ok || len(c.Name) > maxText:
+		return "must be a cursor that a page of jobs gave"
 	case c.Sort != q.Sort || c.Descending != q.Descending:
-		p.fault(name, s, "is a cursor of another order: leave it out to begin at the first page")
-	default:
-		return s
+		return "is a cursor of another order: leave it out to begin at the first page"
 	}
 	return ""
 }
@@ -179,4 +116,18 @@ func window(rows, limit int, after, before string, search func(cursor string) (i
 		return max(0, n-limit), n
 	}
 	return 0, min(limit, rows)
+}
+
+// around returns the cursors of the pages around one that has the rows from one to another.
+func around(from, to, rows int, after string, cursor func(i int) string) (next, previous string) {
+	if to < rows && to > from {
+		next = cursor(to - 1)
+	}
+	switch {
+	case from > 0 && from < rows:
+		previous = cursor(from)
+	case from > 0: // nothing is left after the cursor
+		previous = after
+	}
+	return next, previous
 }

@@ -28,7 +28,7 @@ func lasting(t testing.TB, n int, schedule string, took time.Duration, options .
 
 func TestLoadCountsRunsThatOverlap(t *testing.T) {
 	s := lasting(t, 3, "30 * * * *", 10*time.Minute, jobs.WithWeight(2))
-	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=2h&step=10m"), noon)
+	p := view.Load(s, nil, query(t, view.Parse[view.LoadQuery], "span=2h&step=10m"), noon)
 	runs := map[string]int{}
 	for _, x := range p.Points {
 		runs[x.At.Format("15:04")] = x.Runs
@@ -47,7 +47,7 @@ func TestLoadCountsRunsThatOverlap(t *testing.T) {
 
 func TestRunsThatBeganBeforeAreCounted(t *testing.T) {
 	s := lasting(t, 2, "0 11 * * *", 90*time.Minute)
-	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=1h&step=10m"), noon)
+	p := view.Load(s, nil, query(t, view.Parse[view.LoadQuery], "span=1h&step=10m"), noon)
 	require.Equal(t, 2, p.Points[0].Runs)
 	require.Equal(t, 0, p.Points[5].Runs)
 }
@@ -55,7 +55,7 @@ func TestRunsThatBeganBeforeAreCounted(t *testing.T) {
 func TestOverlapBoundsTheRunsOfAJob(t *testing.T) {
 	for overlap, want := range map[jobs.Overlap]int{jobs.Forbid: 1, jobs.Queue: 1, jobs.Allow: 5} {
 		s := lasting(t, 1, "* * * * *", 5*time.Minute, jobs.WithOverlap(overlap))
-		p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=1h"), noon)
+		p := view.Load(s, nil, query(t, view.Parse[view.LoadQuery], "span=1h"), noon)
 		require.Equal(t, want, p.Points[3].Runs, overlap)
 	}
 }
@@ -67,7 +67,7 @@ func TestHistoriesTellMoreThanTheNewestRun(t *testing.T) {
 		h.Entries = append(h.Entries, run("job-000", noon.Add(-time.Duration(i)*time.Hour), time.Duration(i+1)*10*time.Minute, "succeeded"))
 	}
 	h.Entries = append(h.Entries, run("job-000", noon.Add(-99*time.Hour), 99*time.Hour, "cancelled"))
-	q := query(t, view.ParseLoadQuery, "span=1h&step=10m")
+	q := query(t, view.Parse[view.LoadQuery], "span=1h&step=10m")
 	require.Equal(t, []string{"job-000"}, view.LoadJobs(s, q))
 	p := view.Load(s, map[string]fleet.JobHistory{"job-000": h}, q, noon)
 	require.Equal(t, 1, p.Points[4].Runs, "50 minutes in the median")
@@ -77,7 +77,7 @@ func TestHistoriesTellMoreThanTheNewestRun(t *testing.T) {
 
 func TestSuggestionsFlattenThePeak(t *testing.T) {
 	s := lasting(t, 60, "0 * * * *", time.Minute)
-	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "from=2026-10-30T13:00:00Z&span=1h&top=1"), noon)
+	p := view.Load(s, nil, query(t, view.Parse[view.LoadQuery], "from=2026-10-30T13:00:00Z&span=1h&top=1"), noon)
 	require.Len(t, p.Peaks, 1)
 	peak := p.Peaks[0]
 	require.Equal(t, 60, peak.Runs)
@@ -87,7 +87,7 @@ func TestSuggestionsFlattenThePeak(t *testing.T) {
 	require.Equal(t, `schedule: "H * * * *"`, peak.Jobs[0].Suggestion)
 
 	spread := lasting(t, 60, "H * * * *", time.Minute) // what the suggestion says
-	after := view.Load(spread, nil, query(t, view.ParseLoadQuery, "from=2026-10-30T13:00:00Z&span=1h&top=1&step=1h"), noon)
+	after := view.Load(spread, nil, query(t, view.Parse[view.LoadQuery], "from=2026-10-30T13:00:00Z&span=1h&top=1&step=1h"), noon)
 	require.Equal(t, after.Points[0].Runs, peak.Flat)
 	require.Less(t, peak.Flat, 10)
 }
@@ -99,7 +99,7 @@ func TestSuggestionsForEachKindOfSchedule(t *testing.T) {
 		"* * * * * *": "",
 	} {
 		t.Run(spec, func(t *testing.T) {
-			p := view.Load(lasting(t, 9, spec, time.Second), nil, query(t, view.ParseLoadQuery, "from=2026-11-05T00:00:00Z&span=1d&step=1h&top=1"), noon)
+			p := view.Load(lasting(t, 9, spec, time.Second), nil, query(t, view.Parse[view.LoadQuery], "from=2026-11-05T00:00:00Z&span=1d&step=1h&top=1"), noon)
 			if len(p.Peaks) == 0 {
 				require.Empty(t, want, "never two at once")
 				return
@@ -107,13 +107,13 @@ func TestSuggestionsForEachKindOfSchedule(t *testing.T) {
 			require.Equal(t, want, p.Peaks[0].Jobs[0].Suggestion)
 		})
 	}
-	jittered := view.Load(lasting(t, 2, "0 * * * *", time.Second, jobs.WithJitter(time.Second)), nil, query(t, view.ParseLoadQuery, "span=2h&top=1"), noon)
+	jittered := view.Load(lasting(t, 2, "0 * * * *", time.Second, jobs.WithJitter(time.Second)), nil, query(t, view.Parse[view.LoadQuery], "span=2h&top=1"), noon)
 	require.Empty(t, jittered.Peaks[0].Jobs[0].Suggestion, "it is spread already")
 }
 
 func TestNothingIsSuggestedWhereItDoesNotHelp(t *testing.T) {
 	s := lasting(t, 3, "0 13 * * *", 2*time.Hour) // each would overlap the others, wherever in the hour they begin
-	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=3h&top=1"), noon)
+	p := view.Load(s, nil, query(t, view.Parse[view.LoadQuery], "span=3h&top=1"), noon)
 	require.Equal(t, 3, p.Peaks[0].Flat)
 	require.Empty(t, p.Peaks[0].Jobs[0].Suggestion)
 }
@@ -121,20 +121,20 @@ func TestNothingIsSuggestedWhereItDoesNotHelp(t *testing.T) {
 func TestPausedJobsDoNotLoad(t *testing.T) {
 	s := lasting(t, 2, "0 * * * *", time.Second)
 	s.Status.Jobs[0].Paused = &fleet.Pause{By: "ann", Since: noon}
-	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=1h&q=job"), noon)
+	p := view.Load(s, nil, query(t, view.Parse[view.LoadQuery], "span=1h&q=job"), noon)
 	require.Equal(t, 1, p.Jobs)
 }
 
 func TestTooManyTicksLeaveJobsOut(t *testing.T) {
 	s := lasting(t, 300, "* * * * * *", time.Second)
-	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=7d&step=1h"), noon)
+	p := view.Load(s, nil, query(t, view.Parse[view.LoadQuery], "span=7d&step=1h"), noon)
 	require.Equal(t, 299, p.Cut)
 	require.Equal(t, 1, p.Points[5].Runs)
 }
 
 func BenchmarkLoad10000(b *testing.B) {
 	s := many(b, 10_000)
-	q := query(b, view.ParseLoadQuery, "")
+	q := query(b, view.Parse[view.LoadQuery], "")
 	for b.Loop() {
 		_ = view.Load(s, nil, q, noon)
 	}

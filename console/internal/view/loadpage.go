@@ -1,5 +1,7 @@
 package view
 
+import "time"
+
 // LoadQuery asks for a [LoadPage].
 type LoadQuery struct {
 	JobFilter
@@ -8,6 +10,23 @@ type LoadQuery struct {
 	Step Millis `json:"step_ms"` // the length of a point of the chart, whole minutes
 	Top  int    `json:"top"`     // how many peaks
 	Zone string `json:"zone"`
+}
+
+func (q *LoadQuery) bind(p *Parameters) {
+	q.JobFilter.Bind(p)
+	p.Time("from", &q.From.Time)
+	p.duration("span", &q.Span, time.Hour, 14*day, 2*day)
+	p.duration("step", &q.Step, time.Minute, day, 10*time.Minute)
+	if step := q.Step.Duration(); !p.writing {
+		if step%time.Minute != 0 {
+			p.Fault("step", short(step), "must be whole minutes")
+		}
+		if q.Span/q.Step > 2000 {
+			p.Fault("step", short(step), "must be at least a 2000th of the span, "+short(q.Span.Duration()))
+		}
+	}
+	p.Number("top", &q.Top, 1, 50, 10)
+	p.Zone(&q.Zone)
 }
 
 // LoadPage shows how many runs there will be at a time, from the schedules and from how long runs

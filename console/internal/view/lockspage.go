@@ -16,6 +16,13 @@ type LocksQuery struct {
 	Zone   string `json:"zone"`
 }
 
+func (q *LocksQuery) bind(p *Parameters) {
+	p.Text("q", &q.Search)
+	p.Number("limit", &q.Limit, 1, MaxLimit, DefaultLimit)
+	Checked(p, "after", &q.After, NameRule)
+	p.Zone(&q.Zone)
+}
+
 // LocksPage shows the locks that are held or waited for.
 type LocksPage struct {
 	Head

@@ -33,13 +33,13 @@ func indented(t *testing.T, page any) string {
 }
 
 func TestJobsPageAsTextAndJSON(t *testing.T) {
-	p := view.Jobs(small(t), query(t, view.ParseJobsQuery, ""), noon.Add(2*time.Second))
+	p := view.Jobs(small(t), query(t, view.Parse[view.JobsQuery], ""), noon.Add(2*time.Second))
 	golden(t, "jobs.txt", text(t, p))
 	golden(t, "jobs.json", indented(t, p))
 }
 
 func TestJobsInAnotherZone(t *testing.T) {
-	p := view.Jobs(small(t), query(t, view.ParseJobsQuery, "zone=America/New_York&q=nightly"), noon)
+	p := view.Jobs(small(t), query(t, view.Parse[view.JobsQuery], "zone=America/New_York&q=nightly"), noon)
 	require.Contains(t, text(t, p), "2026-10-30 21:00:00 -0400", "02:00 in Berlin")
 }
 
@@ -76,7 +76,7 @@ func TestEachFilterChoosesItsJobs(t *testing.T) {
 		"state=overdue&group=eu&limit=10": nil,
 	} {
 		t.Run(of, func(t *testing.T) {
-			require.Equal(t, want, names(view.Jobs(s, query(t, view.ParseJobsQuery, of), noon)))
+			require.Equal(t, want, names(view.Jobs(s, query(t, view.Parse[view.JobsQuery], of), noon)))
 		})
 	}
 }
@@ -90,12 +90,12 @@ func TestFailingJobsHaveFailed(t *testing.T) {
 				s.Status.Jobs[i].LastRun = &last
 			}
 		}
-		require.Equal(t, want, slices.Contains(names(view.Jobs(s, query(t, view.ParseJobsQuery, "state=failing"), noon)), "sync-orders"), outcome)
+		require.Equal(t, want, slices.Contains(names(view.Jobs(s, query(t, view.Parse[view.JobsQuery], "state=failing"), noon)), "sync-orders"), outcome)
 	}
 }
 
 func TestMenusCountWhatEachChoiceLeaves(t *testing.T) {
-	p := view.Jobs(small(t), query(t, view.ParseJobsQuery, "state=paused"), noon)
+	p := view.Jobs(small(t), query(t, view.Parse[view.JobsQuery], "state=paused"), noon)
 	count := func(list []view.Choice, value string) int {
 		for _, c := range list {
 			if c.Value == value {
@@ -113,7 +113,7 @@ func TestMenusCountWhatEachChoiceLeaves(t *testing.T) {
 
 func TestMatchingIsWhatTheFilterChooses(t *testing.T) {
 	require.Equal(t, []string{"indexer", "sync-orders", "weekly-invoice"},
-		view.Matching(small(t), query(t, view.ParseJobFilter, "state=paused,running")))
+		view.Matching(small(t), query(t, view.Parse[view.JobFilter], "state=paused,running")))
 }
 
 // description describes the failing job, as fleet.Describe does.
@@ -141,7 +141,7 @@ func description(t *testing.T, s *view.Snapshot) fleet.Description {
 
 func TestJobPageAsTextAndJSON(t *testing.T) {
 	s := small(t)
-	p := view.Job(s, description(t, s), query(t, view.ParseJobQuery, "limit=3&ticks=2"), noon)
+	p := view.Job(s, description(t, s), query(t, view.Parse[view.JobQuery], "limit=3&ticks=2"), noon)
 	golden(t, "job.txt", text(t, p))
 	require.Len(t, p.History, 3)
 	require.Len(t, p.Samples, 40)
@@ -150,11 +150,11 @@ func TestJobPageAsTextAndJSON(t *testing.T) {
 	require.Equal(t, []string{"schedule"}, p.Differences)
 	require.Equal(t, "2027-03-28T01:00:00Z", p.ClockChanges[0].At.Format(time.RFC3339))
 
-	second := view.Job(s, description(t, s), query(t, view.ParseJobQuery, "limit=3&after="+p.NextPage), noon)
+	second := view.Job(s, description(t, s), query(t, view.Parse[view.JobQuery], "limit=3&after="+p.NextPage), noon)
 	require.Equal(t, p.History[2].Scheduled.Add(-24*time.Hour), second.History[0].Scheduled)
-	first := view.Job(s, description(t, s), query(t, view.ParseJobQuery, "limit=3&before="+second.PreviousPage), noon)
+	first := view.Job(s, description(t, s), query(t, view.Parse[view.JobQuery], "limit=3&before="+second.PreviousPage), noon)
 	require.Equal(t, p.History, first.History)
-	failed := view.Job(s, description(t, s), query(t, view.ParseJobQuery, "outcome=failed"), noon)
+	failed := view.Job(s, description(t, s), query(t, view.Parse[view.JobQuery], "outcome=failed"), noon)
 	require.Equal(t, 1, failed.Kept)
 	require.True(t, json.Valid([]byte(indented(t, p))))
 }
@@ -170,7 +170,9 @@ func TestTickShowsEachAttempt(t *testing.T) {
 		{Attempt: 3, Replica: "web-1", Token: token(at(46)), Started: at(51), Ended: at(90), End: "failed", Error: "exit code 1", Renewals: 8, Margin: 9 * time.Second},
 	}
 	x := fleet.Explanation{Job: "nightly-report", Tick: e.Scheduled, ID: e.ID, Verdict: "failed", Text: "It failed.", Entry: &e}
-	p := view.Tick(s, x, query(t, func(v url.Values) (view.TickQuery, error) { return view.ParseTickQuery("nightly-report", "", v) }, ""), noon)
+	q := query(t, view.Parse[view.TickQuery], "")
+	q.Job = "nightly-report"
+	p := view.Tick(s, x, q, noon)
 	golden(t, "tick.txt", text(t, p))
 	require.Len(t, p.Attempts, 3)
 	require.Equal(t, "web-1", p.Attempts[0].NextBy)
@@ -222,21 +224,21 @@ func TestWhySaysWhoAskedForATriggeredTick(t *testing.T) {
 
 func TestFleetLocksAndAuditAsText(t *testing.T) {
 	s := small(t)
-	p := view.Fleet(s, query(t, view.ParseFleetQuery, ""), noon)
+	p := view.Fleet(s, query(t, view.Parse[view.FleetQuery], ""), noon)
 	golden(t, "fleet.txt", text(t, p))
 	require.Equal(t, []string{"indexer"}, p.Replicas[0].Leads)
 	require.Equal(t, []string{"sync-orders"}, p.Replicas[1].Runs)
 	require.True(t, p.Replicas[1].Silent)
 	require.Equal(t, 5, p.MaxRuns)
 
-	locks := view.Locks(s, query(t, view.ParseLocksQuery, "limit=1"), noon)
+	locks := view.Locks(s, query(t, view.Parse[view.LocksQuery], "limit=1"), noon)
 	golden(t, "locks.txt", text(t, locks))
 	require.Equal(t, "door", locks.Next)
 	require.True(t, locks.Locks[0].Holds[0].Expired)
-	next := view.Locks(s, query(t, view.ParseLocksQuery, "limit=1&after=door"), noon)
+	next := view.Locks(s, query(t, view.Parse[view.LocksQuery], "limit=1&after=door"), noon)
 	require.Equal(t, "stock", next.Locks[0].Name)
 	require.Equal(t, 30*time.Second, next.Locks[0].Longest.Duration())
-	require.Equal(t, 1, view.Locks(s, query(t, view.ParseLocksQuery, "q=WEB-2"), noon).Matching, "by a waiter")
+	require.Equal(t, 1, view.Locks(s, query(t, view.Parse[view.LocksQuery], "q=WEB-2"), noon).Matching, "by a waiter")
 
 	audit := view.Audit(s, []fleet.Fact{{At: noon, By: "ann", Kind: wire.FactPaused, Job: "report", Reason: "why\nnot", Via: "cli"}, {At: noon, By: "ann", Kind: wire.FactReleased, Lock: "shop", Replica: "web-1", Token: 7, Via: "console"}}, view.AuditQuery{}, noon)
 	golden(t, "audit.txt", text(t, audit))

@@ -58,7 +58,7 @@ func TestJobsStayOnOnePageWhileOthersChange(t *testing.T) {
 func TestPagesBackAreThoseForward(t *testing.T) {
 	s := many(t, 95)
 	for _, order := range []string{"name", "-name", "next", "-took", "last", "state"} {
-		q := query(t, view.ParseJobsQuery, "limit=10&sort="+order)
+		q := query(t, view.Parse[view.JobsQuery], "limit=10&sort="+order)
 		var pages [][]string
 		last := view.Jobs(s, q, noon)
 		for {
@@ -81,7 +81,7 @@ func TestPagesBackAreThoseForward(t *testing.T) {
 
 func TestACursorPastTheEndLeadsBack(t *testing.T) {
 	s := many(t, 5)
-	q := query(t, view.ParseJobsQuery, "limit=4")
+	q := query(t, view.Parse[view.JobsQuery], "limit=4")
 	q.After = view.Jobs(s, q, noon).Next
 	s.Status.Jobs = s.Status.Jobs[:1]
 	p := view.Jobs(s, q, noon)
@@ -94,50 +94,50 @@ func TestQueriesSurviveTheirURL(t *testing.T) {
 	for _, of := range []string{
 		"", "after=&q=a+b&state=paused,idle&group=eu,us&replica=web-1&sort=-next&limit=7&zone=Asia/Tokyo", "sort=-name",
 	} {
-		q := query(t, view.ParseJobsQuery, of)
-		require.Equal(t, q, query(t, view.ParseJobsQuery, q.Values().Encode()), of)
+		q := query(t, view.Parse[view.JobsQuery], of)
+		require.Equal(t, q, query(t, view.Parse[view.JobsQuery], view.Values(q).Encode()), of)
 	}
-	cursor := view.Jobs(many(t, 5), query(t, view.ParseJobsQuery, "limit=2&sort=next"), noon).Next
-	q := query(t, view.ParseJobsQuery, "limit=2&sort=next&after="+cursor)
-	require.Equal(t, q, query(t, view.ParseJobsQuery, q.Values().Encode()))
+	cursor := view.Jobs(many(t, 5), query(t, view.Parse[view.JobsQuery], "limit=2&sort=next"), noon).Next
+	q := query(t, view.Parse[view.JobsQuery], "limit=2&sort=next&after="+cursor)
+	require.Equal(t, q, query(t, view.Parse[view.JobsQuery], view.Values(q).Encode()))
 	for _, of := range []string{"", "from=2026-10-30T12:00:00Z&span=31d&limit=3&cells=100&state=failing&zone=UTC", "span=90m"} {
-		q := query(t, view.ParseTimelineQuery, of)
-		require.Equal(t, q, query(t, view.ParseTimelineQuery, q.Values().Encode()), of)
+		q := query(t, view.Parse[view.TimelineQuery], of)
+		require.Equal(t, q, query(t, view.Parse[view.TimelineQuery], view.Values(q).Encode()), of)
 	}
 	for _, of := range []string{"", "from=1793361600000&span=14d&step=1h&top=3&group=eu"} {
-		q := query(t, view.ParseLoadQuery, of)
-		require.Equal(t, q, query(t, view.ParseLoadQuery, q.Values().Encode()), of)
+		q := query(t, view.Parse[view.LoadQuery], of)
+		require.Equal(t, q, query(t, view.Parse[view.LoadQuery], view.Values(q).Encode()), of)
 	}
-	job := query(t, view.ParseJobQuery, "ticks=3&outcome=failed,lost&limit=9&zone=UTC")
-	require.Equal(t, job, query(t, view.ParseJobQuery, job.Values().Encode()))
-	locks := query(t, view.ParseLocksQuery, "q=x&limit=9&after=door&zone=UTC")
-	require.Equal(t, locks, query(t, view.ParseLocksQuery, locks.Values().Encode()))
-	audit := query(t, view.ParseAuditQuery, "job=a&by=b&action=paused&limit=9&after=c&zone=UTC")
-	require.Equal(t, audit, query(t, view.ParseAuditQuery, audit.Values().Encode()))
-	calendar := query(t, view.ParseCalendarQuery, "q=x&span=30d")
-	require.Equal(t, calendar, query(t, view.ParseCalendarQuery, calendar.Values().Encode()))
+	job := query(t, view.Parse[view.JobQuery], "ticks=3&outcome=failed,lost&limit=9&zone=UTC")
+	require.Equal(t, job, query(t, view.Parse[view.JobQuery], view.Values(job).Encode()))
+	locks := query(t, view.Parse[view.LocksQuery], "q=x&limit=9&after=door&zone=UTC")
+	require.Equal(t, locks, query(t, view.Parse[view.LocksQuery], view.Values(locks).Encode()))
+	audit := query(t, view.Parse[view.AuditQuery], "job=a&by=b&action=paused&limit=9&after=c&zone=UTC")
+	require.Equal(t, audit, query(t, view.Parse[view.AuditQuery], view.Values(audit).Encode()))
+	calendar := query(t, view.Parse[view.CalendarQuery], "q=x&span=30d")
+	require.Equal(t, calendar, query(t, view.Parse[view.CalendarQuery], view.Values(calendar).Encode()))
 }
 
 func TestAllFaultsOfAQueryComeAtOnce(t *testing.T) {
-	_, err := view.ParseJobsQuery(values(t, "state=asleep&group=a%00b&sort=colour&limit=0&after=!&zone=Nowhere/City&colour=red&q="+strings.Repeat("x", 300)))
+	_, err := view.Parse[view.JobsQuery](values(t, "state=asleep&group=a%00b&sort=colour&limit=0&after=!&zone=Nowhere/City&colour=red&q="+strings.Repeat("x", 300)))
 	require.ErrorContains(t, err, `state: "asleep" must be one of overdue, ahead`)
 	require.ErrorContains(t, err, `group: "a\x00b" must start with a letter`)
 	require.ErrorContains(t, err, `sort: "colour" must be one of name, state, next, last, took`)
 	require.ErrorContains(t, err, `limit: "0" must be a whole number from 1 to 1000`)
 	require.ErrorContains(t, err, `after: "!" must be a cursor that a page of jobs gave`)
 	require.ErrorContains(t, err, `zone: "Nowhere/City" must be a name of the IANA time zone database`)
-	require.ErrorContains(t, err, `colour: "red" is no parameter of this page; there are: after, before, group`)
+	require.ErrorContains(t, err, `colour: "red" is no parameter here; there are: after, before, group`)
 	require.ErrorContains(t, err, `must have at most 256 bytes`)
 }
 
 func TestCursorsBelongToTheirOrder(t *testing.T) {
-	cursor := view.Jobs(many(t, 5), query(t, view.ParseJobsQuery, "limit=2"), noon).Next
-	_, err := view.ParseJobsQuery(values(t, "sort=-name&after="+cursor))
+	cursor := view.Jobs(many(t, 5), query(t, view.Parse[view.JobsQuery], "limit=2"), noon).Next
+	_, err := view.Parse[view.JobsQuery](values(t, "sort=-name&after="+cursor))
 	require.ErrorContains(t, err, "is a cursor of another order")
-	_, err = view.ParseJobsQuery(values(t, "after="+cursor+"&before="+cursor))
+	_, err = view.Parse[view.JobsQuery](values(t, "after="+cursor+"&before="+cursor))
 	require.ErrorContains(t, err, "must not be given beside after")
 	twice := base64.RawURLEncoding.EncodeToString([]byte(`{"n":"b","s":"name"}`)) // not as a page writes it
-	_, err = view.ParseJobsQuery(values(t, "after="+twice))
+	_, err = view.Parse[view.JobsQuery](values(t, "after="+twice))
 	require.ErrorContains(t, err, "must be a cursor")
 }
 
@@ -156,30 +156,30 @@ func TestHostileValuesAreFaultsAndNeverPanic(t *testing.T) {
 	for _, name := range names {
 		for _, value := range hostile {
 			v := map[string][]string{name: {value}}
-			if q, err := view.ParseJobsQuery(v); err == nil {
+			if q, err := view.Parse[view.JobsQuery](v); err == nil {
 				_ = text(t, view.Jobs(s, q, noon))
 			}
-			if q, err := view.ParseTimelineQuery(v); err == nil {
+			if q, err := view.Parse[view.TimelineQuery](v); err == nil {
 				_ = text(t, view.Timeline(s, nil, q, noon))
 			}
-			if q, err := view.ParseLoadQuery(v); err == nil {
+			if q, err := view.Parse[view.LoadQuery](v); err == nil {
 				_ = text(t, view.Load(s, nil, q, noon))
 			}
-			if q, err := view.ParseJobQuery(v); err == nil {
+			if q, err := view.Parse[view.JobQuery](v); err == nil {
 				_ = text(t, view.Job(s, description(t, s), q, noon))
 			}
-			if q, err := view.ParseLocksQuery(v); err == nil {
+			if q, err := view.Parse[view.LocksQuery](v); err == nil {
 				_ = text(t, view.Locks(s, q, noon))
 			}
-			if q, err := view.ParseCalendarQuery(v); err == nil {
+			if q, err := view.Parse[view.CalendarQuery](v); err == nil {
 				_ = view.Calendar(s, q, noon)
 			}
-			_, _ = view.ParseAuditQuery(v)
-			_, err := view.ParseFleetQuery(v)
+			_, _ = view.Parse[view.AuditQuery](v)
+			_, err := view.Parse[view.FleetQuery](v)
 			if name != "zone" && name != "lang" {
 				require.Error(t, err, "%s=%q", name, value)
 			}
-			_, err = view.ParseTickQuery(value, value, nil)
+			_, err = view.Parse[view.TickQuery](map[string][]string{"tick": {value}})
 			require.Error(t, err)
 			for line := range strings.SplitSeq(err.Error(), "\n") {
 				require.Less(t, len(line), 600)
@@ -190,11 +190,11 @@ func TestHostileValuesAreFaultsAndNeverPanic(t *testing.T) {
 	for i := range 1000 {
 		many[fmt.Sprintf("p%d", i)] = []string{"x"}
 	}
-	_, err := view.ParseJobsQuery(many)
+	_, err := view.Parse[view.JobsQuery](many)
 	require.Error(t, err)
 	require.Less(t, len(err.Error()), 10_000, "not a line for each of a thousand")
 	groups := slices.Repeat([]string{"a"}, 5)
-	_, err = view.ParseJobsQuery(map[string][]string{"limit": groups})
+	_, err = view.Parse[view.JobsQuery](map[string][]string{"limit": groups})
 	require.ErrorContains(t, err, "must be given once")
 }
 
@@ -202,7 +202,7 @@ func TestHostileValuesAreFaultsAndNeverPanic(t *testing.T) {
 func BenchmarkJobs10000(b *testing.B) {
 	s := many(b, 10_000)
 	for _, of := range []string{"", "sort=-next&limit=100", "q=team+09&group=eu&sort=took", "state=failing,idle&replica=web-07&sort=-last"} {
-		q := query(b, view.ParseJobsQuery, of)
+		q := query(b, view.Parse[view.JobsQuery], of)
 		b.Run(of, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

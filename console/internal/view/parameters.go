@@ -1,6 +1,8 @@
 package view
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,32 +26,66 @@ const (
 	maxValues = 100
 )
 
-// parameters reads a query, and collects every fault of it.
-type parameters struct {
-	values url.Values
-	known  map[string]bool
-	faults []error
+const day = 24 * time.Hour
+
+// Parameters reads the values of a URL or a form into variables, or writes variables as values: so
+// each parameter is named once. It collects every fault of what it reads.
+type Parameters struct {
+	values  url.Values
+	writing bool
+	known   map[string]bool
+	faults  []error
 }
 
-// parse reads the values by means of read. Any parameter that read does not ask for is a fault, but
-// lang, which chooses the language of the page and no other part of it.
-func parse(values url.Values, read func(p *parameters)) error {
-	p := &parameters{values: values, known: map[string]bool{"lang": true}}
-	read(p)
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(p.known)), func(name string) bool { return name == "lang" })
+// Query is what a page is asked with.
+type Query[Q any] interface {
+	*Q
+	bind(p *Parameters)
+}
+
+// Parse reads a query from the values of a URL. Its error is that of [Read].
+func Parse[Q any, P Query[Q]](values url.Values) (q Q, err error) {
+	err = Read(values, "parameter", P(&q).bind)
+	return q, err
+}
+
+// Values writes q as a query of a URL, without parameters at their defaults.
+func Values[Q any, P Query[Q]](q Q) url.Values {
+	return Write(P(&q).bind)
+}
+
+// Write writes the values that bind names, without those at their defaults.
+func Write(bind func(p *Parameters)) url.Values {
+	p := &Parameters{values: url.Values{}, writing: true}
+	bind(p)
+	return p.values
+}
+
+// Read reads the values that bind names. Its error joins a [*jobs.Fault] for each fault. Any other
+// value is one, but lang, which chooses the language of a page and no other part of it. noun is what
+// a value is called.
+func Read(values url.Values, noun string, bind func(p *Parameters)) error {
+	p := &Parameters{values: values, known: map[string]bool{"lang": true}}
+	bind(p)
+	delete(p.known, "lang")
+	rule := "is no " + noun + " here; there are none"
+	if names := slices.Sorted(maps.Keys(p.known)); len(names) > 0 {
+		rule = "is no " + noun + " here; there are: " + strings.Join(names, ", ")
+	}
 	const most = 10
-	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return p.known[name] })
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return p.known[name] || name == "lang" })
 	for i, name := range unknown {
 		if i == most {
-			p.fault(name, values.Get(name), fmt.Sprintf("and %d more are no parameters of this page either", len(unknown)-most-1))
+			p.Fault(name, values.Get(name), fmt.Sprintf("and %d more are unknown too", len(unknown)-most-1))
 			break
 		}
-		p.fault(name, values.Get(name), "is no parameter of this page; there are: "+strings.Join(names, ", "))
+		p.Fault(name, values.Get(name), rule)
 	}
 	return errors.Join(p.faults...)
 }
 
-func (p *parameters) fault(field, value, rule string) {
+// Fault notes that a value breaks a rule.
+func (p *Parameters) Fault(field, value, rule string) {
 	const most = 80
 	if len(value) > most {
 		value = value[:most] + "..."
@@ -60,12 +96,20 @@ func (p *parameters) fault(field, value, rule string) {
 	p.faults = append(p.faults, &jobs.Fault{Field: strings.ToValidUTF8(field, "\uFFFD"), Value: strings.ToValidUTF8(value, "\uFFFD"), Rule: rule})
 }
 
+// put writes a value that is not at its default, and reports whether p writes.
+func (p *Parameters) put(name, value, without string) bool {
+	if p.writing && value != without {
+		p.values.Set(name, value)
+	}
+	return p.writing
+}
+
 // one returns the value of a parameter that may be given once; "" when it is missing or empty.
-func (p *parameters) one(name string) string {
+func (p *Parameters) one(name string) string {
 	p.known[name] = true
 	list := p.values[name]
 	if len(list) > 1 {
-		p.fault(name, strings.Join(list, " "), "must be given once")
+		p.Fault(name, strconv.Itoa(len(list))+" values", "must be given once")
 	}
 	if len(list) == 0 {
 		return ""
@@ -73,146 +117,203 @@ func (p *parameters) one(name string) string {
 	return list[0]
 }
 
-// text returns a short text without control characters.
-func (p *parameters) text(name string) string {
-	s := p.one(name)
+// Checked is a text, of which rule returns the rule that it breaks; "" when it breaks none.
+func Checked[T ~string](p *Parameters, name string, s *T, rule func(T) string) {
+	if p.put(name, string(*s), "") {
+		return
+	}
+	if *s = T(p.one(name)); *s == "" {
+		return
+	}
+	if broken := rule(*s); broken != "" {
+		p.Fault(name, fmt.Sprint(*s), broken) // a secret prints something else
+		*s = ""
+	}
+}
+
+// AnyText breaks no rule.
+func AnyText(string) string { return "" }
+
+// Required makes it a fault that a value is missing or empty.
+func (p *Parameters) Required(name string) {
+	if !p.writing && p.values.Get(name) == "" {
+		p.Fault(name, "", "must be given")
+	}
+}
+
+// Text is a short text without control characters, nor space around it.
+func (p *Parameters) Text(name string, s *string) {
+	Checked(p, name, s, func(s string) string { return TextRule(s, maxText) })
+	*s = strings.TrimSpace(*s)
+}
+
+// TextRule returns the rule that a text of a person breaks; "" when it breaks none.
+func TextRule(s string, most int) string {
 	switch {
-	case len(s) > maxText:
-		p.fault(name, s, fmt.Sprintf("must have at most %d bytes", maxText))
+	case len(s) > most:
+		return fmt.Sprintf("must have at most %d bytes", most)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		p.fault(name, s, "must be UTF-8 without control characters")
-	default:
-		return strings.TrimSpace(s)
+		return "must be UTF-8 without control characters"
 	}
 	return ""
 }
 
-// many returns the values of a parameter that may be repeated, or have several with commas between
-// them, each once, in their order.
-func (p *parameters) many(name, rule string, valid func(string) bool) (list []string) {
-	list = []string{} // JSON has no null for it
+// NameRule returns the rule that the name of a job, group or replica breaks; "" when it breaks none.
+func NameRule(s string) string {
+	if !naming.Valid(s) {
+		return naming.Rule
+	}
+	return ""
+}
+
+// many are values that may be repeated, or have several with commas between them, each once, in
+// their order.
+func many[T ~string](p *Parameters, name string, list *[]T, most int, rule string, valid func(T) bool) {
+	if p.writing {
+		p.put(name, joined(*list, ","), "")
+		return
+	}
+	*list = []T{} // JSON has no null for it
 	p.known[name] = true
-	const most = 5 // faults of one parameter
+	if n := len(p.values[name]); n > most {
+		p.Fault(name, strconv.Itoa(n)+" values", fmt.Sprintf("must be given at most %d times", most))
+		return
+	}
+	const mostFaults = 5 // of one parameter
 	faults := 0
 	for _, value := range p.values[name] {
-		for item := range strings.SplitSeq(value, ",") {
-			switch item = strings.TrimSpace(item); {
-			case item == "" || slices.Contains(list, item):
+		for word := range strings.SplitSeq(value, ",") {
+			switch item := T(strings.TrimSpace(word)); {
+			case item == "" || slices.Contains(*list, item):
 			case !valid(item):
-				p.fault(name, item, rule)
-				if faults++; faults == most {
-					return list
+				p.Fault(name, string(item), rule)
+				if faults++; faults == mostFaults {
+					return
 				}
-			case len(list) == maxValues:
-				p.fault(name, item, fmt.Sprintf("must be one of at most %d values", maxValues))
-				return list
+			case len(*list) == most:
+				p.Fault(name, string(item), fmt.Sprintf("must be one of at most %d values", most))
+				return
 			default:
-				list = append(list, item)
+				*list = append(*list, item)
 			}
 		}
 	}
-	return list
 }
 
-// names returns the values of a parameter that names groups, replicas or jobs.
-func (p *parameters) names(name string) []string { return p.many(name, naming.Rule, naming.Valid) }
+// Names are those of groups, replicas or jobs.
+func (p *Parameters) Names(name string, list *[]string, most int) {
+	many(p, name, list, most, naming.Rule, naming.Valid)
+}
 
-func joined[T ~string](list []T) string {
+func joined[T ~string](list []T, separator string) string {
 	words := make([]string, len(list))
 	for i, s := range list {
 		words[i] = string(s)
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(words, separator)
 }
 
-// number returns a whole number from low to high.
-func (p *parameters) number(name string, low, high, without int) int {
-	s := p.one(name)
-	if s == "" {
-		return without
+// Number is a whole number from low to high.
+func (p *Parameters) Number(name string, n *int, low, high, without int) {
+	if p.put(name, strconv.Itoa(*n), strconv.Itoa(without)) {
+		return
 	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < low || n > high {
-		p.fault(name, s, fmt.Sprintf("must be a whole number from %d to %d", low, high))
-		return without
+	*n = without
+	if s := p.one(name); s != "" {
+		given, err := strconv.Atoi(s)
+		if err != nil || given < low || given > high {
+			p.Fault(name, s, fmt.Sprintf("must be a whole number from %d to %d", low, high))
+			return
+		}
+		*n = given
 	}
-	return n
 }
 
-// duration returns a duration from low to high, as Go writes it, or in days, as 30d.
-func (p *parameters) duration(name string, low, high, without time.Duration) time.Duration {
+// duration is from low to high, as Go writes it, or in days, as 30d.
+func (p *Parameters) duration(name string, d *Millis, low, high, without time.Duration) {
+	if p.put(name, short(d.Duration()), short(without)) {
+		return
+	}
+	*d = Millis(without)
 	s := p.one(name)
 	if s == "" {
-		return without
+		return
 	}
-	d, err := time.ParseDuration(s)
+	given, err := time.ParseDuration(s)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		var n int
 		n, err = strconv.Atoi(days)
-		d = time.Duration(min(max(n, -1), 1e5)) * 24 * time.Hour
+		given = time.Duration(min(max(n, -1), 1e5)) * day
 	}
-	if err != nil || d < low || d > high {
-		p.fault(name, s, fmt.Sprintf("must be a duration such as 90m, 6h or 7d, from %s to %s", short(low), short(high)))
-		return without
+	if err != nil || given < low || given > high {
+		p.Fault(name, s, fmt.Sprintf("must be a duration such as 90m, 6h or 7d, from %s to %s", short(low), short(high)))
+		return
 	}
-	return d
+	*d = Millis(given)
 }
 
-// time returns an instant, as RFC 3339 or in Unix milliseconds, within the years 1970 to 9999.
-func (p *parameters) time(name string) time.Time { return p.instant(name, p.one(name)) }
-
-func (p *parameters) instant(name, s string) time.Time {
-	if s == "" {
-		return time.Time{}
+// Time is an instant, as RFC 3339 or in Unix milliseconds, within the years 1970 to 9999.
+func (p *Parameters) Time(name string, t *time.Time) {
+	if p.writing {
+		if !t.IsZero() {
+			p.put(name, t.UTC().Format(time.RFC3339Nano), "")
+		}
+		return
 	}
-	t, err := time.Parse(time.RFC3339Nano, s)
+	*t = time.Time{}
+	s := p.one(name)
+	if s == "" {
+		return
+	}
+	given, err := time.Parse(time.RFC3339Nano, s)
 	if ms, numErr := strconv.ParseInt(s, 10, 64); numErr == nil {
-		t, err = time.UnixMilli(min(max(ms, -1), 1<<53)).UTC(), nil
+		given, err = time.UnixMilli(min(max(ms, -1), 1<<53)).UTC(), nil
 	}
-	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
-		p.fault(name, s, "must be a time as RFC 3339 writes it, such as 2030-01-31T08:00:00Z, or Unix milliseconds")
-		return time.Time{}
+	if err != nil || given.Year() < 1970 || given.Year() > 9999 {
+		p.Fault(name, s, "must be a time as RFC 3339 writes it, such as 2030-01-31T08:00:00Z, or Unix milliseconds")
+		return
 	}
-	return t.UTC()
+	*t = given.UTC()
 }
 
-// zone returns the zone that times are shown in: "" for each job's own, or an IANA name.
-func (p *parameters) zone() string {
-	s := p.text("zone")
-	if s == "" {
-		return ""
+// Zone is the zone that times are shown in: "" for each job's own, or an IANA name.
+func (p *Parameters) Zone(zone *string) {
+	p.Text("zone", zone)
+	if p.writing || *zone == "" {
+		return
 	}
-	if _, err := time.LoadLocation(s); err != nil || strings.EqualFold(s, "local") {
-		p.fault("zone", s, "must be a name of the IANA time zone database, such as Europe/Berlin, or left out for the zone of each job")
-		return ""
-	}
-	return s
-}
-
-// written collects the parameters of a query that are not at their default.
-type written url.Values
-
-func (w written) set(name, value, without string) {
-	if value != without {
-		url.Values(w).Set(name, value)
+	if _, err := time.LoadLocation(*zone); err != nil || strings.EqualFold(*zone, "local") {
+		p.Fault("zone", *zone, "must be a name of the IANA time zone database, such as Europe/Berlin, or left out for the zone of each job")
+		*zone = ""
 	}
 }
 
-func (w written) list(name string, values []string) {
-	if len(values) > 0 {
-		url.Values(w).Set(name, strings.Join(values, ","))
+// cursors are the places that a page begins after or ends before: one of them, or none.
+func (p *Parameters) cursors(after, before *string, rule func(string) string) {
+	Checked(p, "after", after, rule)
+	Checked(p, "before", before, rule)
+	if !p.writing && *after != "" && *before != "" {
+		p.Fault("before", *before, "must not be given beside after")
 	}
 }
 
-func (w written) time(name string, t time.Time) {
-	if !t.IsZero() {
-		url.Values(w).Set(name, t.UTC().Format(time.RFC3339Nano))
+// encode writes a cursor.
+func encode(cursor any) string {
+	text, _ := json.Marshal(cursor) //nolint:errchkjson // of strings and numbers: it cannot fail
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// decode reads a cursor, and reports whether encode has written it.
+func decode[C any](s string) (c C, ok bool) {
+	text, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || json.Unmarshal(text, &c) != nil || encode(c) != s {
+		return *new(C), false
 	}
+	return c, true
 }
 
 // short writes a duration without units that are 0, and in days from two days on.
 func short(d time.Duration) string {
-	const day = 24 * time.Hour
 	if d >= day && d%day == 0 {
 		return strconv.Itoa(int(d/day)) + "d"
 	}

@@ -21,7 +21,7 @@ type Snapshot struct {
 	Locks       []protocol.Lock // that are held or waited for, sorted by name; nil where the store has none
 	LocksMore   bool            // there are more than Locks has
 	Facts       []fleet.Fact    // of the fleet's journal, newest first
-	Store       StoreFacts
+	Store       StoreView
 	LastAttempt time.Time // fleet time of the newest attempt to read; zero when it is this snapshot's
 	Err         string    // why that failed; "" when it did not
 
@@ -29,18 +29,6 @@ type Snapshot struct {
 	Progress notified.Job   // how far receivers have come with the job of the page
 
 	wording.Wording // of the sentences of pages; nil for English
-}
-
-// StoreFacts describes the store itself.
-type StoreFacts struct {
-	Kind        string        // such as "redis", "quorum" or "memory"
-	Server      string        // its name and version; "" when it is not known
-	Address     string        // without credentials; "" when it is not known
-	Latency     time.Duration // of the newest read of its time; 0 when it was not measured
-	ClockOffset time.Duration // of its clock from this machine's: above 0 where this machine is slow
-	Examines    bool          // something checks the store and the fleet
-	Examined    time.Time     // fleet time of the newest check; zero before the first has ended
-	Findings    []Finding     // what it found
 }
 
 // Finding is one thing that doctor says.

@@ -16,6 +16,12 @@ type TickQuery struct {
 	Zone string `json:"zone"`
 }
 
+// bind names the parameters but the job, which comes from the path of a URL.
+func (q *TickQuery) bind(p *Parameters) {
+	p.Time("tick", &q.Tick.Time)
+	p.Zone(&q.Zone)
+}
+
 // TickPage shows a tick by its attempts.
 type TickPage struct {
 	Head
@@ -36,6 +42,9 @@ type TickPage struct {
 
 	explained fleet.Explanation
 }
+
+// About returns the job that the page is about, and its zone.
+func (p TickPage) About() (job, zone string) { return p.Job, p.Timezone }
 
 // Attempt is a run of a tick.
 type Attempt struct {

@@ -104,18 +104,16 @@ func (b *rowBuilder) build(h fleet.JobHistory, read bool, states stateSet) Timel
 	row := TimelineRow{Job: b.j.Name, Timezone: b.j.Timezone, States: states.list(), Kept: Time{h.Since}, Pauses: []Span{}, Items: []Item{}}
 	b.schedule = b.s.schedule(b.j)
 	row.ScheduleWords = wordsIn(b.schedule, b.j.Schedule, b.j.Spec.Leader, b.s.Wording)
-	if !read {
+	if read {
+		row.Pauses = b.pauses(h.Facts)
+		decided := map[int64]bool{} // ticks that the history has something of, in Unix ms
+		for i := range h.Entries {
+			row.Cut = b.entry(&h.Entries[i], decided) || row.Cut
+		}
+		row.Cut = b.gaps(h, decided) || row.Cut
+	} else {
 		row.Unread = b.s.Say("its history was not read")
-		b.coming()
-		row.Items = bin(b.items, b.from, b.cell)
-		return row
 	}
-	row.Pauses = b.pauses(h.Facts)
-	decided := map[int64]bool{} // ticks that the history has something of, in Unix ms
-	for i := range h.Entries {
-		row.Cut = b.entry(&h.Entries[i], decided) || row.Cut
-	}
-	row.Cut = b.gaps(h, decided) || row.Cut
 	b.coming()
 	row.Items = bin(b.items, b.from, b.cell)
 	return row

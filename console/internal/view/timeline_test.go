@@ -25,7 +25,7 @@ func one(t testing.TB, schedule string, options ...jobs.Option) *view.Snapshot {
 
 func items(t testing.TB, s *view.Snapshot, h fleet.JobHistory, of string) view.TimelineRow {
 	t.Helper()
-	p := view.Timeline(s, map[string]fleet.JobHistory{"report": h}, query(t, view.ParseTimelineQuery, of), noon)
+	p := view.Timeline(s, map[string]fleet.JobHistory{"report": h}, query(t, view.Parse[view.TimelineQuery], of), noon)
 	require.Len(t, p.Rows, 1)
 	return p.Rows[0]
 }
@@ -65,7 +65,7 @@ func TestTimelineShowsEveryKindOfTick(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"12:10", "12:20"}, coming, "to the end of the page, 24 minutes after now")
-	golden(t, "timeline.txt", text(t, view.Timeline(s, map[string]fleet.JobHistory{"report": h}, query(t, view.ParseTimelineQuery, "span=2h"), noon)))
+	golden(t, "timeline.txt", text(t, view.Timeline(s, map[string]fleet.JobHistory{"report": h}, query(t, view.Parse[view.TimelineQuery], "span=2h"), noon)))
 }
 
 func TestTimelineShowsThatARunWaitsForItsNextAttempt(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTimelineShowsThatARunWaitsForItsNextAttempt(t *testing.T) {
 	s.Status.Jobs[0].Open = []fleet.Entry{retrying}
 	h := fleet.JobHistory{Watermark: ago(20), Since: ago(25), Entries: []fleet.Entry{running}}
 	require.Equal(t, []string{"11:40 run retrying"}, kinds(items(t, s, h, "span=2h&cells=120")))
-	require.Regexp(t, `report +w{5,}`, text(t, view.Timeline(s, map[string]fleet.JobHistory{"report": h}, query(t, view.ParseTimelineQuery, "span=2h"), noon)))
+	require.Regexp(t, `report +w{5,}`, text(t, view.Timeline(s, map[string]fleet.JobHistory{"report": h}, query(t, view.Parse[view.TimelineQuery], "span=2h"), noon)))
 }
 
 func TestGapNeedsADueTickWithoutARecord(t *testing.T) {
@@ -132,7 +132,7 @@ func TestPausesAreShownFromBeginToEnd(t *testing.T) {
 
 func TestClockChangesOfTheRowsAreShown(t *testing.T) {
 	s := one(t, "@hourly", jobs.WithTimezone("Europe/Berlin"))
-	p := view.Timeline(s, nil, query(t, view.ParseTimelineQuery, "span=31d&from=2026-10-01T00:00:00Z"), noon)
+	p := view.Timeline(s, nil, query(t, view.Parse[view.TimelineQuery], "span=31d&from=2026-10-01T00:00:00Z"), noon)
 	require.Len(t, p.ClockChanges, 1)
 	require.Equal(t, "2026-10-25T01:00:00Z", p.ClockChanges[0].At.Format(time.RFC3339))
 	require.Equal(t, -time.Hour, p.ClockChanges[0].Shift.Duration())
@@ -152,7 +152,7 @@ func TestRowsAreBoundedAndComplete(t *testing.T) {
 			h.Entries = append(h.Entries, run("report", ago(i), took, rapid.SampledFrom([]protocol.Outcome{"succeeded", "failed", "lost"}).Draw(rt, "outcome")))
 		}
 		span := rapid.SampledFrom([]string{"1h", "6h", "7d", "31d"}).Draw(rt, "span")
-		q := query(t, view.ParseTimelineQuery, "cells=60&span="+span)
+		q := query(t, view.Parse[view.TimelineQuery], "cells=60&span="+span)
 		p := view.Timeline(s, map[string]fleet.JobHistory{"report": h}, q, noon)
 		row := p.Rows[0]
 		if len(row.Items) > 60*5 {
@@ -186,7 +186,7 @@ func TestRowsAreBoundedAndComplete(t *testing.T) {
 
 func TestTimelineReadsTheHistoriesOfItsPage(t *testing.T) {
 	s := many(t, 130)
-	q := query(t, view.ParseTimelineQuery, "limit=50&q=team")
+	q := query(t, view.Parse[view.TimelineQuery], "limit=50&q=team")
 	names := view.TimelineJobs(s, q)
 	p := view.Timeline(s, nil, q, noon)
 	require.Len(t, names, 50)
@@ -200,7 +200,7 @@ func TestTimelineReadsTheHistoriesOfItsPage(t *testing.T) {
 func BenchmarkTimeline50Rows(b *testing.B) {
 	s := many(b, 10_000)
 	for _, span := range []string{"6h", "31d"} {
-		q := query(b, view.ParseTimelineQuery, "span="+span)
+		q := query(b, view.Parse[view.TimelineQuery], "span="+span)
 		h := map[string]fleet.JobHistory{}
 		for _, name := range view.TimelineJobs(s, q) {
 			history := fleet.JobHistory{Since: ago(60 * 24), Watermark: noon}

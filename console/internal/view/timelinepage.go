@@ -1,5 +1,7 @@
 package view
 
+import "time"
+
 // TimelineQuery asks for a [TimelinePage].
 type TimelineQuery struct {
 	JobFilter
@@ -11,6 +13,23 @@ type TimelineQuery struct {
 	Before string `json:"before"`
 	Cells  int    `json:"cells"` // of a row, from 12 to 1000: ticks that are closer together are shown as one
 	Zone   string `json:"zone"`
+}
+
+// The range of a timeline's length.
+const (
+	MinTimeline     = time.Hour
+	DefaultTimeline = 6 * time.Hour
+	MaxTimeline     = 31 * day
+)
+
+func (q *TimelineQuery) bind(p *Parameters) {
+	q.JobFilter.Bind(p)
+	p.Time("from", &q.From.Time)
+	p.duration("span", &q.Span, MinTimeline, MaxTimeline, DefaultTimeline)
+	p.Number("limit", &q.Limit, 1, 200, 50)
+	p.cursors(&q.After, &q.Before, (&JobsQuery{Sort: SortName}).cursorRule)
+	p.Number("cells", &q.Cells, 12, 1000, 240)
+	p.Zone(&q.Zone)
 }
 
 // TimelinePage shows jobs and time: ticks that ran, ticks that did not, and those to come.
