@@ -49,7 +49,7 @@ type Locks struct {
 	releaseFailures *prometheus.CounterVec
 	eventsDropped   prometheus.Counter
 
-	all []prometheus.Collector
+	collectors
 
 	started sync.Map // labels whose series are there
 }
@@ -75,19 +75,16 @@ func NewLocks(options ...LocksOption) *Locks {
 	m.waits = m.counters("lock_waits_total", "Locks that were not free and were waited for.", "lock")
 	m.claimErrors = m.counters("lock_claim_errors_total",
 		"Claims that the store failed to answer while a lock was waited for; each is made again.", "lock")
-	m.wait = m.histograms("lock_wait_seconds", "Time from asking for a lock until it was granted.", waitBuckets)
-	m.hold = m.histograms("lock_hold_seconds", "Time for which a lock was held, until it was released or lost.", lockHoldBuckets)
+	m.wait = m.histograms("lock_wait_seconds", "Time from asking for a lock until it was granted.", waitBuckets, "lock")
+	m.hold = m.histograms("lock_hold_seconds", "Time for which a lock was held, until it was released or lost.", lockHoldBuckets, "lock")
 	m.lost = m.counters("locks_lost_total", "Locks that were lost while they were held, by reason.", "lock", "reason")
 	m.takeovers = m.counters("lock_takeovers_total",
 		"Holds of others that had run out and were taken over: their holders had died or were cut off.", "lock")
-	m.margin = m.histograms("lock_renewal_margin_seconds", "What was left of a lock's lease when it was renewed.", lockMarginBucket)
+	m.margin = m.histograms("lock_renewal_margin_seconds", "What was left of a lock's lease when it was renewed.", lockMarginBucket, "lock")
 	m.releaseFailures = m.counters("lock_release_failures_total",
 		"Locks that could not be released, by reason; they run out by themselves.", "lock", "reason")
-	m.eventsDropped = prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "lock_events_dropped_total",
-		Help: "Events of locks that an observer lost because it was too slow or panicked.",
-	})
-	m.all = append(m.all, m.eventsDropped)
+	m.eventsDropped = m.counters("lock_events_dropped_total",
+		"Events of locks that an observer lost because it was too slow or panicked.").WithLabelValues()
 	for _, option := range options {
 		if option != nil {
 			option(m)
@@ -98,33 +95,6 @@ func NewLocks(options ...LocksOption) *Locks {
 		m.start("")
 	}
 	return m
-}
-
-func (m *Locks) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
-	m.all = append(m.all, c)
-	return c
-}
-
-func (m *Locks) histograms(name, help string, buckets []float64) *prometheus.HistogramVec {
-	h := prometheus.NewHistogramVec(
-		prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, []string{"lock"})
-	m.all = append(m.all, h)
-	return h
-}
-
-// Describe implements [prometheus.Collector].
-func (m *Locks) Describe(descs chan<- *prometheus.Desc) {
-	for _, c := range m.all {
-		c.Describe(descs)
-	}
-}
-
-// Collect implements [prometheus.Collector].
-func (m *Locks) Collect(series chan<- prometheus.Metric) {
-	for _, c := range m.all {
-		c.Collect(series)
-	}
 }
 
 // start lets the series of a label begin at 0, so that the first increase is seen.

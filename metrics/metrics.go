@@ -26,9 +26,9 @@ type Metrics struct {
 	retries     *prometheus.CounterVec
 	takeovers   *prometheus.CounterVec
 
-	leaseWait prometheus.Histogram
-	leaseHold prometheus.Histogram
-	margin    prometheus.Histogram
+	leaseWait prometheus.Observer
+	leaseHold prometheus.Observer
+	margin    prometheus.Observer
 	renewals  *prometheus.CounterVec
 	lost      *prometheus.CounterVec
 
@@ -46,18 +46,12 @@ type Metrics struct {
 	reloads         *prometheus.CounterVec
 	build           *prometheus.GaugeVec
 
-	own []prometheus.Collector // all of the above
+	own collectors // all of the above
 
 	// These are read at the time of the scrape.
-	nextTick, overdue                      *prometheus.Desc
-	lastSuccess, lastFailure, failing      *prometheus.Desc
-	leader, held, clockOffset              *prometheus.Desc
-	replicas, jobsUnserved, jobsDiffering  *prometheus.Desc
-	reloadGood, reloadTime                 *prometheus.Desc
-	maxRuns, capacityUsed, capacityWaiting *prometheus.Desc
-	offset                                 atomic.Pointer[time.Duration]       // nil before the first sample
-	fleet                                  atomic.Pointer[scheduler.FleetSeen] // nil before the first look
-	reloaded                               atomic.Pointer[reload]              // nil before the first reload
+	offset   atomic.Pointer[time.Duration]       // nil before the first sample
+	fleet    atomic.Pointer[scheduler.FleetSeen] // nil before the first look
+	reloaded atomic.Pointer[reload]              // nil before the first reload
 
 	version       string
 	jobHistograms bool
@@ -93,32 +87,7 @@ var (
 
 // New returns metrics that nothing has been observed for. A nil option changes nothing.
 func New(options ...Option) *Metrics {
-	m := &Metrics{
-		nextTick: described("next_tick_timestamp_seconds",
-			"Scheduled time of the job's next tick that is not decided, in Unix time.", "job"),
-		overdue: described("job_overdue_seconds",
-			"Time since a tick of the job had to have begun at the latest, which neither runs nor is settled; else 0.", "job"),
-		lastSuccess: described("last_success_timestamp_seconds",
-			"When a tick of the job last succeeded, as far as this replica knows, in Unix time.", "job"),
-		lastFailure: described("last_failure_timestamp_seconds",
-			"When a tick of the job last failed, as far as this replica knows, in Unix time.", "job"),
-		failing: described("run_failing_seconds",
-			"Time since when the attempts of a run by this replica have failed, two or more in a row.", "job"),
-		leader:        described("leader", "1 while this replica runs the leader task, else 0.", "job"),
-		held:          described("leases_held", "Leases that this replica holds."),
-		clockOffset:   described("clock_offset_seconds", "Fleet time minus this machine's wall clock."),
-		replicas:      described("replicas", "Replicas of the fleet that live, this one included."),
-		jobsUnserved:  described("jobs_unserved", "Jobs of this replica's configuration that no live replica serves."),
-		jobsDiffering: described("jobs_differing", "Jobs of this replica's configuration that other replicas define differently."),
-		reloadGood: described("config_last_reload_successful",
-			"1 unless the configuration was refused when it was last read; 0 means that an older one is in force."),
-		reloadTime: described("config_last_reload_timestamp_seconds",
-			"When the configuration was last read and not refused, in Unix time."),
-		maxRuns:         described("max_runs", "The weight of jobs that this replica runs at a time; 0 is no limit."),
-		capacityUsed:    described("capacity_used", "The weight of the jobs that this replica runs."),
-		capacityWaiting: described("capacity_waiting_jobs", "Jobs with a tick that is due and that this replica has no room for."),
-		watched:         map[string]watchedJob{}, gone: map[string]time.Time{}, runs: map[string]int{},
-	}
+	m := &Metrics{watched: map[string]watchedJob{}, gone: map[string]time.Time{}, runs: map[string]int{}}
 	for _, option := range options {
 		if option != nil {
 			option(m)
@@ -128,75 +97,54 @@ func New(options ...Option) *Metrics {
 	if m.jobHistograms {
 		byJob = []string{"job"}
 	}
-	m.ticks = counters(m, "ticks_total", "Ticks that this replica settled, by outcome.", "job", "outcome")
-	m.misfires = counters(m, "misfires_total", "Ticks that this replica settled as missed, by reason.", "reason")
-	m.claims = counters(m, "claims_total", "Answers to this replica's claims, by result.", "job", "result")
-	m.runDuration = own(m, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "run_duration_seconds", Buckets: runBuckets,
-		Help: "Duration of runs, all attempts of one holder, however they ended.",
-	}, byJob))
-	m.tickLag = own(m, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "tick_lag_seconds", Buckets: lagBuckets,
-		Help: "Time from a tick's scheduled time to the start of its run, by fleet time.",
-	}, byJob))
-	m.running = gauges(m, "runs_in_progress", "Runs in progress on this replica.", "job")
-	m.retries = counters(m, "run_retries_total", "Attempts that failed and were followed by another.", "job")
-	m.takeovers = counters(m, "takeovers_total", "Runs of ticks that another holder had begun and not settled.", "job")
-	m.leaseWait = own(m, prometheus.NewHistogram(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "lease_wait_seconds", Buckets: waitBuckets,
-		Help: "Time from a claim to its final answer.",
-	}))
-	m.leaseHold = own(m, prometheus.NewHistogram(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "lease_hold_seconds", Buckets: runBuckets,
-		Help: "Time from the start of a run until its lease was given up.",
-	}))
-	m.margin = own(m, prometheus.NewHistogram(prometheus.HistogramOpts{
+	m.ticks = m.own.counters("ticks_total", "Ticks that this replica settled, by outcome.", "job", "outcome")
+	m.misfires = m.own.counters("misfires_total", "Ticks that this replica settled as missed, by reason.", "reason")
+	m.claims = m.own.counters("claims_total", "Answers to this replica's claims, by result.", "job", "result")
+	m.runDuration = m.own.histograms("run_duration_seconds",
+		"Duration of runs, all attempts of one holder, however they ended.", runBuckets, byJob...)
+	m.tickLag = m.own.histograms("tick_lag_seconds",
+		"Time from a tick's scheduled time to the start of its run, by fleet time.", lagBuckets, byJob...)
+	m.running = m.own.gauges("runs_in_progress", "Runs in progress on this replica.", "job")
+	m.retries = m.own.counters("run_retries_total", "Attempts that failed and were followed by another.", "job")
+	m.takeovers = m.own.counters("takeovers_total", "Runs of ticks that another holder had begun and not settled.", "job")
+	m.leaseWait = m.own.histograms("lease_wait_seconds",
+		"Time from a claim to its final answer.", waitBuckets).WithLabelValues()
+	m.leaseHold = m.own.histograms("lease_hold_seconds",
+		"Time from the start of a run until its lease was given up.", runBuckets).WithLabelValues()
+	margin := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "lease_margin_seconds", Buckets: marginBuckets,
 		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		Help: "What was left of a lease until its deadline when its renewal was answered.",
-	}))
-	m.renewals = counters(m, "lease_renewals_total", "Leases that were to be renewed, by result.", "result")
-	m.lost = counters(m, "leases_lost_total", "Runs that ended without their holder deciding about the tick, by reason.", "reason")
-	m.redisCommands = own(m, prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "redis_commands_total", Help: "Commands that were sent to Redis.",
-	}))
-	m.storeUp = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "store_up", Help: "1 while the store answers and takes writes, else 0.",
-	}))
-	m.storeForgotten = own(m, prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "store_forgotten_total", Help: "Times that the store had lost its records.",
-	}))
-	m.behind = own(m, prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "records_behind_total",
-		Help: "Times that the store had lost what it knew of a job, though not of all.",
-	}))
-	m.unreadable = own(m, prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "records_unreadable_total",
-		Help: "Times, at most one a minute, that the store held something else where a record belongs.",
-	}))
-	m.eventsDropped = own(m, prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "events_dropped_total",
-		Help: "Events that an observer, such as the log, lost because it was too slow or panicked.",
-	}))
-	m.clockSteps = own(m, prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "clock_steps_total", Help: "Times that the store's clock stepped by more than the TTL and 5 seconds.",
-	}))
-	m.clockTrusted = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "clock_trusted", Help: "0 while nothing is claimed because the store's clock is not trusted, else 1.",
-	}))
+	})
+	m.margin, m.own = margin, append(m.own, margin)
+	m.renewals = m.own.counters("lease_renewals_total", "Leases that were to be renewed, by result.", "result")
+	m.lost = m.own.counters("leases_lost_total", "Runs that ended without their holder deciding about the tick, by reason.", "reason")
+	m.redisCommands = m.own.counters("redis_commands_total",
+		"Commands that were sent to Redis.").WithLabelValues()
+	m.storeUp = m.own.gauges("store_up",
+		"1 while the store answers and takes writes, else 0.").WithLabelValues()
+	m.storeForgotten = m.own.counters("store_forgotten_total",
+		"Times that the store had lost its records.").WithLabelValues()
+	m.behind = m.own.counters("records_behind_total",
+		"Times that the store had lost what it knew of a job, though not of all.").WithLabelValues()
+	m.unreadable = m.own.counters("records_unreadable_total",
+		"Times, at most one a minute, that the store held something else where a record belongs.").WithLabelValues()
+	m.eventsDropped = m.own.counters("events_dropped_total",
+		"Events that an observer, such as the log, lost because it was too slow or panicked.").WithLabelValues()
+	m.clockSteps = m.own.counters("clock_steps_total",
+		"Times that the store's clock stepped by more than the TTL and 5 seconds.").WithLabelValues()
+	m.clockTrusted = m.own.gauges("clock_trusted",
+		"0 while nothing is claimed because the store's clock is not trusted, else 1.").WithLabelValues()
 	m.clockTrusted.Set(1)
-	m.processes = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "replica_processes", Help: "Processes that use this replica's id: more than one is a mistake.",
-	}))
+	m.processes = m.own.gauges("replica_processes",
+		"Processes that use this replica's id: more than one is a mistake.").WithLabelValues()
 	m.processes.Set(1)
-	m.capacityReached = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "capacity_reached", Help: "1 while ticks have to wait for room on this replica, and for 10 seconds after that, else 0.",
-	}))
-	m.storeOverloaded = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "store_overloaded", Help: "1 while claims wait because the store is slower than they come, and for 10 seconds after that, else 0.",
-	}))
-	m.reloads = counters(m, "config_reloads_total", "Times that the configuration was read again, by result.", "result")
-	m.build = gauges(m, "build_info", "1, labelled with the version of the program.", "version")
+	m.capacityReached = m.own.gauges("capacity_reached",
+		"1 while ticks have to wait for room on this replica, and for 10 seconds after that, else 0.").WithLabelValues()
+	m.storeOverloaded = m.own.gauges("store_overloaded",
+		"1 while claims wait because the store is slower than they come, and for 10 seconds after that, else 0.").WithLabelValues()
+	m.reloads = m.own.counters("config_reloads_total", "Times that the configuration was read again, by result.", "result")
+	m.build = m.own.gauges("build_info", "1, labelled with the version of the program.", "version")
 
 	for _, result := range renewalResults {
 		m.renewals.WithLabelValues(result)
@@ -226,23 +174,6 @@ func (m *Metrics) histogramOf(vec *prometheus.HistogramVec, job string) promethe
 		return vec.WithLabelValues(job)
 	}
 	return vec.WithLabelValues()
-}
-
-func described(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_"+name, help, labels, nil)
-}
-
-func own[C prometheus.Collector](m *Metrics, c C) C {
-	m.own = append(m.own, c)
-	return c
-}
-
-func counters(m *Metrics, name, help string, labels ...string) *prometheus.CounterVec {
-	return own(m, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels))
-}
-
-func gauges(m *Metrics, name, help string, labels ...string) *prometheus.GaugeVec {
-	return own(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels))
 }
 
 // CountRedisCommands adds n commands that were sent to Redis. The caller that makes the store's

@@ -17,15 +17,12 @@ type notifications struct {
 // NewNotifications makes the series of the receivers of a [notify.Notifier]: give it
 // [notify.Notifier.States].
 func NewNotifications(states func() []notify.State) prometheus.Collector {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(namespace+"_"+name, help, []string{"receiver"}, nil)
-	}
 	return &notifications{
 		states:   states,
-		sent:     desc("notifications_sent_total", "Notifications that the receiver has taken from this replica."),
-		failures: desc("notification_failures_total", "Tries to notify the receiver that have failed on this replica."),
-		waiting:  desc("notifications_waiting_jobs", "Jobs with a notification that the receiver has not taken; 0 where another replica notifies."),
-		waited:   desc("notifications_waiting_seconds", "How long the oldest of them has waited; 0 when there is none."),
+		sent:     described("notifications_sent_total", "Notifications that the receiver has taken from this replica.", "receiver"),
+		failures: described("notification_failures_total", "Tries to notify the receiver that have failed on this replica.", "receiver"),
+		waiting:  described("notifications_waiting_jobs", "Jobs with a notification that the receiver has not taken; 0 where another replica notifies.", "receiver"),
+		waited:   described("notifications_waiting_seconds", "How long the oldest of them has waited; 0 when there is none.", "receiver"),
 	}
 }
 

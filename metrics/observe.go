@@ -4,8 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -79,11 +77,11 @@ func (m *Metrics) Observe(e scheduler.Event) {
 			m.margin.Observe(margin.Seconds())
 		}
 	case scheduler.CapacityChanged:
-		set(m.capacityReached, e.Full)
+		m.capacityReached.Set(oneIf(e.Full))
 	case scheduler.StoreLoadChanged:
-		set(m.storeOverloaded, e.Overloaded)
+		m.storeOverloaded.Set(oneIf(e.Overloaded))
 	case scheduler.StoreChanged:
-		set(m.storeUp, e.Up)
+		m.storeUp.Set(oneIf(e.Up))
 	case scheduler.RecordUnreadable:
 		m.unreadable.Inc()
 	case scheduler.RecordsLost:
@@ -95,7 +93,7 @@ func (m *Metrics) Observe(e scheduler.Event) {
 	case scheduler.EventsDropped:
 		m.eventsDropped.Add(float64(e.Count))
 	case scheduler.ClockChanged:
-		set(m.clockTrusted, e.Trusted)
+		m.clockTrusted.Set(oneIf(e.Trusted))
 		if !e.Trusted && !e.Start {
 			m.clockSteps.Inc()
 		}
@@ -105,15 +103,6 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.processes.Set(float64(e.Processes))
 	case scheduler.FleetSeen:
 		m.fleet.Store(&e)
-	}
-}
-
-// set is 1 for true and 0 for false.
-func set(g prometheus.Gauge, v bool) {
-	if v {
-		g.Set(1)
-	} else {
-		g.Set(0)
 	}
 }
 
