@@ -94,10 +94,8 @@ func (m *medium) write(ctx context.Context, subject string, data []byte, from ui
 	return ack.Sequence, err
 }
 
-const (
-	// operation is the header of a message that says what became of its key.
-	operation = "KV-Operation"
-)
+// operation is the header of a message that says what became of its key.
+const operation = "KV-Operation"
 
 // markerLife is for how long such a message is kept when the key was removed: those who watch get it
 // sooner, or begin again. It has no fractions of a second.

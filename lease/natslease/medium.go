@@ -111,19 +111,10 @@ func (m *medium) Put(ctx context.Context, key string, data []byte, from uint64) 
 
 // kept returns what a message says: nothing if its key was removed.
 func (s stored) kept() casstore.Kept {
-	if s.Message.Sequence == 0 || removes(s.Message.Header) {
+	if s.Message.Sequence == 0 || bytes.Contains(s.Message.Header, []byte("\r\n"+operation+":")) {
 		return casstore.Kept{}
 	}
-	return casstore.Kept{Data: orEmpty(s.Message.Data), Revision: s.Message.Sequence}
-}
-
-func removes(header []byte) bool { return bytes.Contains(header, []byte("\r\n"+operation+":")) }
-
-func orEmpty(data []byte) []byte {
-	if data == nil {
-		return []byte{}
-	}
-	return data
+	return casstore.Kept{Data: append([]byte{}, s.Message.Data...), Revision: s.Message.Sequence}
 }
 
 // subject returns the subject of a key. Its parts, between slashes, are tokens; what no token may
@@ -215,7 +206,7 @@ func (m *medium) Watch(ctx context.Context, changed func(key string, kept cassto
 		if !ok {
 			continue // of another client
 		}
-		kept := casstore.Kept{Data: orEmpty(msg.Data), Revision: sequence}
+		kept := casstore.Kept{Data: append([]byte{}, msg.Data...), Revision: sequence}
 		if msg.Header.Get(operation) != "" {
 			kept = casstore.Kept{}
 		}
