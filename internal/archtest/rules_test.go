@@ -45,35 +45,43 @@ var layers = map[string]layer{
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/sqlitelease/...": {
-		[]string{"./internal/engine", "./internal/protocol", "./lease/driver", "modernc.org/sqlite/..."},
+		[]string{"./internal/engine", "./internal/lane", "./internal/protocol", "./internal/storekit", "./lease/driver", "modernc.org/sqlite/..."},
 		"a store knows leases, its file and nothing of jobs",
 	},
+	"./internal/lane": {
+		[]string{},
+		"how any store sends what concurrent callers ask for in batches",
+	},
+	"./internal/storekit": {
+		[]string{},
+		"what the packages of all stores have in common",
+	},
 	"./internal/casstore": {
-		[]string{"./internal/engine", "./internal/protocol", "./internal/sleep", "./internal/steady", "./lease/driver"},
+		[]string{"./internal/engine", "./internal/lane", "./internal/protocol", "./internal/sleep", "./internal/steady", "./internal/storekit", "./lease/driver"},
 		"what the stores that compare a revision share: it leaves the client to each of them",
 	},
 	"./lease/etcdlease": {
-		[]string{"./internal/casstore", "./internal/protocol", "./internal/sleep", "./internal/steady", "go.etcd.io/etcd/...", "go.uber.org/zap", "google.golang.org/grpc/..."},
+		[]string{"./internal/casstore", "./internal/lane", "./internal/protocol", "./internal/sleep", "./internal/steady", "./internal/storekit", "go.etcd.io/etcd/...", "go.uber.org/zap", "google.golang.org/grpc/..."},
 		"a store knows leases, its servers and nothing of jobs",
 	},
 	"./lease/zklease": {
-		[]string{"./internal/casstore", "./internal/protocol", "./internal/steady", "github.com/go-zookeeper/zk"},
+		[]string{"./internal/casstore", "./internal/protocol", "./internal/steady", "./internal/storekit", "github.com/go-zookeeper/zk"},
 		"a store knows leases, its servers and nothing of jobs",
 	},
 	"./lease/natslease": {
-		[]string{"./internal/casstore", "./internal/protocol", "./internal/steady", "github.com/nats-io/nats.go/..."},
+		[]string{"./internal/casstore", "./internal/protocol", "./internal/sleep", "./internal/steady", "./internal/storekit", "github.com/nats-io/nats.go/..."},
 		"a store knows leases, its servers and nothing of jobs",
 	},
 	"./internal/sqlstore": {
-		[]string{"./internal/engine", "./internal/protocol", "./internal/sleep", "./lease/driver"},
+		[]string{"./internal/engine", "./internal/lane", "./internal/protocol", "./internal/sleep", "./internal/storekit", "./lease/driver"},
 		"what the stores in databases share: it speaks database/sql, and leaves the driver to each of them",
 	},
 	"./lease/mysqllease": {
-		[]string{"./internal/protocol", "./internal/sqlstore", "./lease/driver", "github.com/go-sql-driver/mysql"},
+		[]string{"./internal/protocol", "./internal/sqlstore", "./internal/storekit", "./lease/driver", "github.com/go-sql-driver/mysql"},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/pglease/...": {
-		[]string{"./internal/protocol", "./internal/sqlstore", "./lease/driver", "github.com/jackc/pgx/v5/..."},
+		[]string{"./internal/protocol", "./internal/sqlstore", "./internal/storekit", "./lease/driver", "github.com/jackc/pgx/v5/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {
