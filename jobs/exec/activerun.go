@@ -93,17 +93,17 @@ func (r *activeRun) outcome(ctx context.Context) error {
 		failed.causes = append(failed.causes, context.Cause(ctx))
 	}
 	if r.lost != nil {
-		failed.Reason = reasonSupervisorLost
+		failed.Reason = protocol.ReasonSupervisorLost
 		failed.causes = append(failed.causes, r.lost)
 		return failed
 	}
 
-	failed.Reason, failed.Output = string(r.end.Reason), r.end.Output
-	if failed.Reason == reasonDeadline {
+	failed.Reason, failed.Output = r.end.Reason, r.end.Output
+	if failed.Reason == protocol.ReasonDeadline {
 		failed.causes = append(failed.causes, jobs.ErrLeaseEnding)
 	}
 	switch status := r.end.Status; {
-	case failed.Reason == reasonNotStarted:
+	case failed.Reason == protocol.ReasonNotStarted:
 		failed.detail = r.end.Failure
 		if r.end.Errno != 0 {
 			failed.causes = append(failed.causes, r.end.Errno)
@@ -114,7 +114,7 @@ func (r *activeRun) outcome(ctx context.Context) error {
 		failed.detail = "before it had started"
 	case status.Signaled():
 		failed.Signal = status.Signal()
-	case status.ExitStatus() == 0 && failed.Reason == reasonExit:
+	case status.ExitStatus() == 0 && failed.Reason == protocol.ReasonExit:
 		return nil
 	default:
 		failed.Code = status.ExitStatus()
@@ -130,20 +130,23 @@ func (r *activeRun) killGroup(late time.Duration) {
 	}
 }
 
-// extend sends the supervisor the lease's new deadline. It never waits for the supervisor.
+// extend sends the supervisor the lease's new deadline, in place of one that waits to be sent.
 func (r *activeRun) extend(deadline time.Time) {
-	at := bootclock.Of(deadline)
-	r.conn.mu.Lock()
-	defer r.conn.mu.Unlock()
-	r.conn.extensions[r.id] = max(at, r.conn.extensions[r.id])
-	r.conn.wakeLocked()
+	next := protocol.Request{Verb: protocol.VerbExtend, Run: r.id, Deadline: bootclock.Of(deadline)}
+	r.conn.outbox.Change(func(waiting []protocol.Request) []protocol.Request {
+		for i, q := range waiting {
+			if q.Verb == next.Verb && q.Run == next.Run {
+				waiting[i].Deadline = max(q.Deadline, next.Deadline)
+				return waiting
+			}
+		}
+		return append(waiting, next)
+	})
 }
 
 // stop asks the supervisor to end the run.
 func (r *activeRun) stop(grace time.Duration) {
-	r.conn.mu.Lock()
-	defer r.conn.mu.Unlock()
-	r.conn.requestLocked(protocol.Request{Verb: protocol.VerbStop, Run: r.id, Grace: grace})
+	r.conn.outbox.Put(protocol.Request{Verb: protocol.VerbStop, Run: r.id, Grace: grace})
 }
 
 // tag identifies the run in the environment of its processes.

@@ -74,11 +74,8 @@ func valueOf(env []string, name string) string {
 	return ""
 }
 
-func TestReasonsAreThoseOfTheSupervisor(t *testing.T) {
-	for reason, want := range map[protocol.Reason]string{
-		protocol.ReasonExit: reasonExit, protocol.ReasonNotStarted: reasonNotStarted,
-		protocol.ReasonCancelled: reasonCancelled, protocol.ReasonDeadline: reasonDeadline,
-	} {
-		require.Equal(t, want, string(reason))
-	}
+func TestReasonsAreThoseOfTheDocumentation(t *testing.T) {
+	require.Equal(t, []string{"exit", "not_started", "cancelled", "deadline", "supervisor_lost"}, []string{
+		protocol.ReasonExit, protocol.ReasonNotStarted, protocol.ReasonCancelled, protocol.ReasonDeadline, protocol.ReasonSupervisorLost,
+	})
 }

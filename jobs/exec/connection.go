@@ -1,16 +1,15 @@
 package exec
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	osexec "os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -32,23 +31,21 @@ const (
 )
 
 // connection is the worker's end of the connection to one supervisor process, with the runs in that
-// process's care. It has two goroutines, write and read; both end when the process has.
+// process's care. It has two goroutines, one for each direction; both end when the process has.
 type connection struct {
 	process *osexec.Cmd
 	conn    *net.UnixConn
 	logger  *slog.Logger
 	lines   *eventqueue.Queue[logLine] // to the logger, which may be slow
 	nonce   string                     // the start of the tags of this process's runs
-	wake    chan struct{}              // of size 1: there is something to write
-	gone    chan struct{}              // closed when the process has ended and every run with it
+	outbox  *protocol.Outbox[protocol.Request]
+	gone    chan struct{} // closed when the process has ended and every run with it
 
-	mu         sync.Mutex
-	requests   []protocol.Request
-	extensions map[uint64]bootclock.Instant // the newest of each run; an unsent older one is dropped
-	runs       map[uint64]*activeRun        // whose end was not reported
-	lastRun    uint64
-	closing    bool
-	lost       bool // the process has ended or must: no more runs
+	mu      sync.Mutex
+	runs    map[uint64]*activeRun // whose end was not reported
+	lastRun uint64
+	closing bool
+	lost    bool // the process has ended or must: no more runs
 }
 
 // connect starts a supervisor process.
@@ -60,8 +57,7 @@ func connect(args []string, logger *slog.Logger, goroutines *sync.WaitGroup) (*c
 	defer func() { _ = theirs.Close() }() // the process has a copy by then
 	c := &connection{
 		conn: ours, logger: logger, nonce: rand.Text(),
-		wake: make(chan struct{}, 1), gone: make(chan struct{}),
-		extensions: make(map[uint64]bootclock.Instant), runs: make(map[uint64]*activeRun),
+		outbox: protocol.NewOutbox[protocol.Request](), gone: make(chan struct{}), runs: make(map[uint64]*activeRun),
 	}
 	c.lines = eventqueue.New(protocol.QueueBytes, logLine.size, logLine.log, func(dropped int) logLine {
 		return logLine{logger: logger, dropped: dropped}
@@ -81,8 +77,11 @@ func connect(args []string, logger *slog.Logger, goroutines *sync.WaitGroup) (*c
 	if err := started.start(c.process); err != nil {
 		return nil, errors.Join(err, ours.Close())
 	}
-	goroutines.Go(c.write)
-	goroutines.Go(c.read)
+	goroutines.Go(func() { c.outbox.Send(c.conn, c.gone, func([]protocol.Request) {}) })
+	goroutines.Go(func() {
+		protocol.Receive(c.conn, c.handle)
+		c.cleanUp()
+	})
 	return c, nil
 }
 
@@ -102,69 +101,8 @@ func (c *connection) start(
 	if s.Log = c.logger != nil && c.logger.Enabled(context.Background(), slog.LevelInfo); s.Log {
 		r.logger = c.logger.With("job", run.Job, "tick", tickTime(run))
 	}
-	c.requestLocked(protocol.Request{Verb: protocol.VerbStart, Run: r.id, Start: s, Deadline: deadline, Grace: grace})
+	c.outbox.Put(protocol.Request{Verb: protocol.VerbStart, Run: r.id, Start: s, Deadline: deadline, Grace: grace})
 	return r
-}
-
-func (c *connection) requestLocked(r protocol.Request) {
-	c.requests = append(c.requests, r)
-	c.wakeLocked()
-}
-
-func (c *connection) wakeLocked() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
-}
-
-// take returns the requests that wait to be written. Extensions come last: the start of their run
-// may be among the others.
-func (c *connection) take() []protocol.Request {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	requests := c.requests
-	c.requests = nil
-	for id, deadline := range c.extensions {
-		if c.runs[id] != nil {
-			requests = append(requests, protocol.Request{Verb: protocol.VerbExtend, Run: id, Deadline: deadline})
-		}
-	}
-	clear(c.extensions)
-	return requests
-}
-
-func (c *connection) write() {
-	w := bufio.NewWriter(c.conn)
-	encoder := gob.NewEncoder(w)
-	for {
-		select {
-		case <-c.gone:
-			return
-		case <-c.wake:
-		}
-		for _, r := range c.take() {
-			if encoder.Encode(r) != nil {
-				return // read sees the end of the connection too
-			}
-		}
-		if w.Flush() != nil {
-			return
-		}
-	}
-}
-
-// read handles the reports until the connection ends, and cleans up then.
-func (c *connection) read() {
-	decoder := gob.NewDecoder(bufio.NewReader(c.conn))
-	for {
-		var r protocol.Report
-		if decoder.Decode(&r) != nil {
-			break
-		}
-		c.handle(r)
-	}
-	c.cleanUp()
 }
 
 func (c *connection) handle(report protocol.Report) {
@@ -182,7 +120,7 @@ func (c *connection) handle(report protocol.Report) {
 		return
 	}
 	if report.Stream != "" {
-		c.lines.Put(logLine{logger: r.logger, dropped: report.Dropped, stream: report.Stream, text: report.Line})
+		c.lines.Put(logLine{logger: r.logger, dropped: report.Dropped, stream: report.Stream, text: strings.ToValidUTF8(report.Line, "\uFFFD")})
 	}
 	if report.End != nil {
 		if r.logger == nil || !c.lines.Put(logLine{logger: r.logger, dropped: report.End.Dropped, last: r.logged}) {

@@ -41,7 +41,7 @@ func TestCancelledRunIsKilledAfterItsGrace(t *testing.T) {
 	require.Less(t, died.Sub(cancelled), c.KillGrace+slack)
 
 	failed := awaitExitError(t, result)
-	require.Equal(t, reasonCancelled, failed.Reason)
+	require.Equal(t, protocol.ReasonCancelled, failed.Reason)
 	require.Equal(t, syscall.SIGKILL, failed.Signal)
 	require.ErrorIs(t, failed, timeout)
 	require.NotErrorIs(t, failed, jobs.ErrLeaseEnding)
@@ -56,7 +56,7 @@ func TestCancelledRunThatObeysEndsAtOnce(t *testing.T) {
 	life.await(t, "up")
 	cancel()
 	failed := awaitExitError(t, result)
-	require.Equal(t, reasonCancelled, failed.Reason, "exit code 0 of a command that got SIGTERM is no success")
+	require.Equal(t, protocol.ReasonCancelled, failed.Reason, "exit code 0 of a command that got SIGTERM is no success")
 	require.Equal(t, 0, failed.Code)
 	require.ErrorIs(t, failed, context.Canceled)
 }
@@ -70,7 +70,7 @@ func TestStoppedProcessIsNotifiedToo(t *testing.T) {
 	life.await(t, "up")
 	cancel()
 	life.await(t, "terminated")
-	require.Equal(t, reasonCancelled, awaitExitError(t, result).Reason)
+	require.Equal(t, protocol.ReasonCancelled, awaitExitError(t, result).Reason)
 }
 
 func TestGraceDoesNotOutlastTheLease(t *testing.T) {
@@ -86,7 +86,7 @@ func TestGraceDoesNotOutlastTheLease(t *testing.T) {
 	life.await(t, "terminated")
 	died := life.awaitEnd(t)
 	require.WithinRange(t, died, lease.Deadline(), lease.Deadline().Add(slack))
-	require.Equal(t, reasonCancelled, awaitExitError(t, result).Reason)
+	require.Equal(t, protocol.ReasonCancelled, awaitExitError(t, result).Reason)
 }
 
 func TestLostLeaseLeavesNoGrace(t *testing.T) {
@@ -100,7 +100,7 @@ func TestLostLeaseLeavesNoGrace(t *testing.T) {
 	lease.lose()
 	cancel()
 	life.awaitEnd(t)
-	require.Equal(t, reasonCancelled, awaitExitError(t, result).Reason)
+	require.Equal(t, protocol.ReasonCancelled, awaitExitError(t, result).Reason)
 }
 
 func TestUnrenewedRunIsKilledAtItsDeadline(t *testing.T) {
@@ -120,7 +120,7 @@ func TestUnrenewedRunIsKilledAtItsDeadline(t *testing.T) {
 	require.WithinRange(t, died, lease.Deadline(), lease.Deadline().Add(slack))
 
 	failed := awaitExitError(t, result)
-	require.Equal(t, reasonDeadline, failed.Reason)
+	require.Equal(t, protocol.ReasonDeadline, failed.Reason)
 	require.Equal(t, syscall.SIGKILL, failed.Signal)
 	require.Equal(t, []error{jobs.ErrLeaseEnding}, failed.Unwrap(), "the context has not ended")
 	require.ErrorContains(t, failed, "command was stopped: ended by SIGKILL: the lease was not renewed in time")
@@ -147,7 +147,7 @@ func TestRenewalsKeepARunAlive(t *testing.T) {
 	life.await(t, "terminated")
 	died := life.awaitEnd(t)
 	require.WithinRange(t, died, lease.Deadline(), lease.Deadline().Add(slack))
-	require.Equal(t, reasonDeadline, awaitExitError(t, result).Reason)
+	require.Equal(t, protocol.ReasonDeadline, awaitExitError(t, result).Reason)
 }
 
 func TestRenewalBeforeTheHandlerListensIsNotMissed(t *testing.T) {

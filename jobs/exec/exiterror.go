@@ -6,16 +6,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-)
 
-// The reasons of an [ExitError]. All but reasonSupervisorLost come from the supervisor, as
-// protocol.Reason has them.
-const (
-	reasonExit           = "exit"
-	reasonNotStarted     = "not_started"
-	reasonCancelled      = "cancelled"
-	reasonDeadline       = "deadline"
-	reasonSupervisorLost = "supervisor_lost"
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
 // ExitError is the error of every run that failed in the handler that [New] returns. It wraps the
@@ -43,13 +35,13 @@ type ExitError struct {
 func (e *ExitError) Error() string {
 	var b strings.Builder
 	switch e.Reason {
-	case reasonNotStarted:
+	case protocol.ReasonNotStarted:
 		b.WriteString("command did not start")
-	case reasonCancelled:
+	case protocol.ReasonCancelled:
 		b.WriteString("command was stopped because its run was cancelled")
-	case reasonDeadline:
+	case protocol.ReasonDeadline:
 		b.WriteString("command was stopped")
-	case reasonSupervisorLost:
+	case protocol.ReasonSupervisorLost:
 		b.WriteString("command was killed because its supervisor was lost")
 	default:
 		b.WriteString("command failed")

@@ -29,18 +29,18 @@ func New(supervisor *Supervisor, c Command) jobs.Handler {
 			return errors.New("exec: the run has no lease, so the command would have no deadline; start it from a scheduler, or give it a lease")
 		}
 		if ctx.Err() != nil {
-			return &ExitError{Reason: reasonCancelled, Code: -1, causes: []error{context.Cause(ctx)}}
+			return &ExitError{Reason: protocol.ReasonCancelled, Code: -1, causes: []error{context.Cause(ctx)}}
 		}
 		dir, err := filepath.Abs(c.Dir) // of the empty string: the working directory
 		if err != nil {
-			return &ExitError{Reason: reasonNotStarted, Code: -1, causes: []error{err}}
+			return &ExitError{Reason: protocol.ReasonNotStarted, Code: -1, causes: []error{err}}
 		}
 		deadline := run.Lease.Deadline()
 		active, err := supervisor.start(run, bootclock.Of(deadline), c.KillGrace, func(tag string) *protocol.Start {
 			return &protocol.Start{Args: c.Args, Dir: dir, Env: environment(os.Environ(), c, dir, run, tag), Tag: tag}
 		})
 		if err != nil {
-			return &ExitError{Reason: reasonNotStarted, Code: -1, causes: []error{err}}
+			return &ExitError{Reason: protocol.ReasonNotStarted, Code: -1, causes: []error{err}}
 		}
 		return active.await(ctx, c.KillGrace, deadline)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
 func TestExitCodeZeroSucceeds(t *testing.T) {
@@ -31,12 +32,12 @@ func TestExitCodeZeroSucceeds(t *testing.T) {
 func TestAnyOtherEndFailsTheRun(t *testing.T) {
 	s := openSupervisor(t)
 	failed := awaitExitError(t, do(t.Context(), s, shell(nil, "echo broken; exit 3"), leaseOf(time.Minute)))
-	require.Equal(t, reasonExit, failed.Reason)
+	require.Equal(t, protocol.ReasonExit, failed.Reason)
 	require.Equal(t, 3, failed.Code)
 	require.Equal(t, "command failed: exit code 3; last output:\nbroken", failed.Error())
 
 	failed = awaitExitError(t, do(t.Context(), s, shell(nil, "kill -USR1 $$"), leaseOf(time.Minute)))
-	require.Equal(t, reasonExit, failed.Reason)
+	require.Equal(t, protocol.ReasonExit, failed.Reason)
 	require.Equal(t, -1, failed.Code)
 	require.Equal(t, syscall.SIGUSR1, failed.Signal)
 	require.Equal(t, "command failed: ended by SIGUSR1", failed.Error())
@@ -66,7 +67,7 @@ func TestCommandThatCannotStartSaysWhy(t *testing.T) {
 		{Command{Args: []string{"./plain.sh"}, Dir: dir}, fs.ErrPermission, "execute ./plain.sh: permission denied"},
 	} {
 		failed := awaitExitError(t, do(t.Context(), s, c.command, leaseOf(time.Minute)))
-		require.Equal(t, reasonNotStarted, failed.Reason)
+		require.Equal(t, protocol.ReasonNotStarted, failed.Reason)
 		require.Equal(t, -1, failed.Code)
 		require.ErrorIs(t, failed, c.is)
 		require.ErrorContains(t, failed, "command did not start: ")
@@ -243,11 +244,11 @@ func TestCancelledRunStartsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(os.ErrDeadlineExceeded)
 	failed := awaitExitError(t, do(ctx, s, shell(life, "echo up >&9"), leaseOf(time.Minute)))
-	require.Equal(t, reasonCancelled, failed.Reason)
+	require.Equal(t, protocol.ReasonCancelled, failed.Reason)
 	require.ErrorIs(t, failed, os.ErrDeadlineExceeded)
 
 	failed = awaitExitError(t, do(t.Context(), s, shell(life, "echo up >&9"), leaseOf(-time.Millisecond)))
-	require.Equal(t, reasonDeadline, failed.Reason, "the supervisor refuses")
+	require.Equal(t, protocol.ReasonDeadline, failed.Reason, "the supervisor refuses")
 	require.ErrorIs(t, failed, jobs.ErrLeaseEnding)
 	require.ErrorContains(t, failed, "before it had started")
 	require.Empty(t, life.lines)

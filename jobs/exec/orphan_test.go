@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs/exec/internal/proc"
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
 // family starts a child in the same group, one in a session of its own, and one that has lost its
@@ -42,7 +43,7 @@ func TestNothingOutlivesACancelledRun(t *testing.T) {
 	life.await(t, "up")
 	cancel()
 	life.awaitEnd(t)
-	require.Equal(t, reasonCancelled, awaitExitError(t, result).Reason)
+	require.Equal(t, protocol.ReasonCancelled, awaitExitError(t, result).Reason)
 	awaitReaped(t, s)
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
 func TestLostSupervisorFailsItsRunsAndIsReplaced(t *testing.T) {
@@ -24,7 +26,7 @@ func TestLostSupervisorFailsItsRunsAndIsReplaced(t *testing.T) {
 	require.NoError(t, unix.Kill(first, unix.SIGKILL))
 	require.Less(t, life.awaitEnd(t).Sub(killed), slack)
 	failed := awaitExitError(t, result)
-	require.Equal(t, reasonSupervisorLost, failed.Reason)
+	require.Equal(t, protocol.ReasonSupervisorLost, failed.Reason)
 	require.ErrorContains(t, failed, "ended unexpectedly: signal: killed")
 
 	require.NoError(t, await(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute))))
@@ -44,7 +46,7 @@ func TestWorkerKeepsDeadlinesOfAFrozenSupervisor(t *testing.T) {
 	died := life.awaitEnd(t)
 	require.WithinRange(t, died, lease.Deadline(), lease.Deadline().Add(slack))
 	failed := awaitExitError(t, result)
-	require.Equal(t, reasonSupervisorLost, failed.Reason)
+	require.Equal(t, protocol.ReasonSupervisorLost, failed.Reason)
 	require.NoError(t, await(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute))))
 	require.NotEqual(t, first, supervisorPID(s))
 }
@@ -61,9 +63,10 @@ func TestSupervisorSurvivesAShortFreeze(t *testing.T) {
 	for range 100_000 { // more than the socket holds
 		lease.renew(time.Minute)
 	}
-	s.conn.mu.Lock()
-	require.LessOrEqual(t, len(s.conn.extensions)+len(s.conn.requests), 1, "a newer extension takes the place of an older one")
-	s.conn.mu.Unlock()
+	s.conn.outbox.Change(func(waiting []protocol.Request) []protocol.Request {
+		require.LessOrEqual(t, len(waiting), 1, "a newer extension takes the place of an older one")
+		return waiting
+	})
 	require.NoError(t, unix.Kill(pid, unix.SIGCONT))
 
 	time.Sleep(time.Until(first.Add(slack / 2))) // the deadline that must not be kept has no event to wait for
@@ -80,11 +83,11 @@ func TestCloseKillsWhatStillRuns(t *testing.T) {
 	require.NoError(t, s.Close())
 	life.awaitEnd(t)
 	failed := awaitExitError(t, result)
-	require.Equal(t, reasonSupervisorLost, failed.Reason)
+	require.Equal(t, protocol.ReasonSupervisorLost, failed.Reason)
 	require.ErrorIs(t, failed, errClosed)
 
 	failed = awaitExitError(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute)))
-	require.Equal(t, reasonNotStarted, failed.Reason)
+	require.Equal(t, protocol.ReasonNotStarted, failed.Reason)
 	require.ErrorIs(t, failed, errClosed)
 	require.NoError(t, s.Close(), "again")
 }
@@ -93,7 +96,7 @@ func TestProcessThatIsNoSupervisorFailsTheRun(t *testing.T) {
 	s := NewSupervisor([]string{"bystander"})
 	defer func() { _ = s.Close() }()
 	failed := awaitExitError(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute)))
-	require.Contains(t, []string{reasonSupervisorLost, reasonNotStarted}, failed.Reason)
+	require.Contains(t, []string{protocol.ReasonSupervisorLost, protocol.ReasonNotStarted}, failed.Reason)
 }
 
 func TestSupervisorMainRefusesToRunByHand(t *testing.T) {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
 // worker is a process that runs one command, by this package, under a lease that is not renewed.
@@ -188,7 +190,7 @@ func TestFrozenWorkersRunDiesByItsDeadline(t *testing.T) {
 	require.WithinRange(t, died, began.Add(term), ready.Add(term+slack))
 
 	w.signal(t, unix.SIGCONT)
-	require.Equal(t, outcome{Failed: true, Reason: reasonDeadline}, w.outcome(t))
+	require.Equal(t, outcome{Failed: true, Reason: protocol.ReasonDeadline}, w.outcome(t))
 }
 
 func TestGroupLeaderDiesWithItsSupervisor(t *testing.T) {

@@ -51,20 +51,18 @@ type Report struct {
 	End     *End // the last report of a run
 }
 
-// Reason is why a run ended.
-type Reason string
-
-// The reasons that a supervisor reports.
+// The reasons for which a run ends. A supervisor reports all but the last.
 const (
-	ReasonExit       Reason = "exit"
-	ReasonNotStarted Reason = "not_started"
-	ReasonCancelled  Reason = "cancelled"
-	ReasonDeadline   Reason = "deadline"
+	ReasonExit           = "exit"
+	ReasonNotStarted     = "not_started"
+	ReasonCancelled      = "cancelled"
+	ReasonDeadline       = "deadline"
+	ReasonSupervisorLost = "supervisor_lost"
 )
 
 // End is how a run ended.
 type End struct {
-	Reason  Reason
+	Reason  string
 	Status  syscall.WaitStatus // of a group leader that has ended
 	Alive   bool               // the group leader was killed but has not ended: there is no Status
 	Output  string             // the last lines

@@ -1,10 +1,7 @@
 package supervisor
 
 import (
-	"bufio"
-	"encoding/gob"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -58,8 +55,11 @@ func begin() (*supervisor, error) {
 		outbox:     newOutbox(),
 		runs:       make(map[uint64]*run),
 	}
-	go readRequests(conn, s.requests)
-	go s.outbox.write(conn)
+	go func() {
+		defer close(s.requests) // the worker is gone
+		protocol.Receive(conn, func(r protocol.Request) { s.requests <- r })
+	}()
+	go s.outbox.Send(conn, nil, s.outbox.sent) // loop sees by itself that the worker is gone
 	return s, nil
 }
 
@@ -73,18 +73,4 @@ func inheritedConn() (net.Conn, error) {
 	file := os.NewFile(Socket, "worker")
 	defer func() { _ = file.Close() }() // FileConn has a copy, closed on exec
 	return net.FileConn(file)
-}
-
-// readRequests passes requests on until the connection ends: then the worker is gone, and requests
-// is closed.
-func readRequests(conn io.Reader, requests chan<- protocol.Request) {
-	defer close(requests)
-	decoder := gob.NewDecoder(bufio.NewReader(conn))
-	for {
-		var r protocol.Request
-		if decoder.Decode(&r) != nil {
-			return
-		}
-		requests <- r
-	}
 }

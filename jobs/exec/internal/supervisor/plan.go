@@ -16,7 +16,7 @@ type plan struct {
 
 	terminated bool
 	killed     bool
-	reason     protocol.Reason // of the first signal; "" before it
+	reason     string // of the first signal; "" before it
 }
 
 // termAt is when the SIGTERM is due.
@@ -71,7 +71,7 @@ func (p *plan) stop(grace time.Duration, now bootclock.Instant) {
 }
 
 // refusal is why a run must not be started any more; "" if it may be.
-func (p *plan) refusal(now bootclock.Instant) protocol.Reason {
+func (p *plan) refusal(now bootclock.Instant) string {
 	switch {
 	case p.stopped != 0:
 		return protocol.ReasonCancelled

@@ -161,7 +161,7 @@ func (s *supervisor) launched(l launched) {
 		return
 	}
 	r.pid, r.files, r.streams = l.pid, l.files, len(l.files)
-	s.outbox.put(protocol.Report{Run: r.id, PID: r.pid})
+	s.outbox.Put(protocol.Report{Run: r.id, PID: r.pid})
 	for i, name := range []string{"stdout", "stderr"} {
 		go func() {
 			r.output.read(r.files[i], s.outbox, r, name)
@@ -218,7 +218,7 @@ func (s *supervisor) finish(r *run, end *protocol.End) {
 	if r.output != nil {
 		end.Output, end.Dropped = r.output.tail(), r.output.droppedLines()
 	}
-	s.outbox.put(protocol.Report{Run: r.id, End: end})
+	s.outbox.Put(protocol.Report{Run: r.id, End: end})
 	if end.Alive {
 		r.reported = true
 		return

@@ -28,13 +28,13 @@ func TestRunsBehindAHungStartAreRefused(t *testing.T) {
 	require.Equal(t, soon, s.next())
 	s.signalRuns(soon - 1)
 	s.launchNext(soon - 1)
-	require.Empty(t, s.outbox.take())
+	require.Empty(t, s.outbox.Take())
 
 	s.signalRuns(soon)
-	require.Equal(t, []protocol.Report{{Run: 2, End: &protocol.End{Reason: protocol.ReasonDeadline}}}, s.outbox.take())
+	require.Equal(t, []protocol.Report{{Run: 2, End: &protocol.End{Reason: protocol.ReasonDeadline}}}, s.outbox.Take())
 	s.handle(protocol.Request{Verb: protocol.VerbStop, Run: 3})
 	s.signalRuns(soon + 1)
-	require.Equal(t, []protocol.Report{{Run: 3, End: &protocol.End{Reason: protocol.ReasonCancelled}}}, s.outbox.take())
+	require.Equal(t, []protocol.Report{{Run: 3, End: &protocol.End{Reason: protocol.ReasonCancelled}}}, s.outbox.Take())
 	require.Equal(t, later, s.next())
 	require.Len(t, s.runs, 2, "the one that hangs, and one that can wait")
 }
@@ -48,9 +48,9 @@ func TestStreamsHaveAMomentToEnd(t *testing.T) {
 	require.True(t, r.clean)
 	require.LessOrEqual(t, r.reportBy, bootclock.Now().Add(drainTimeout))
 	s.reportEnds(r.reportBy - 1)
-	require.Empty(t, s.outbox.take())
+	require.Empty(t, s.outbox.Take())
 	s.reportEnds(r.reportBy)
-	require.Len(t, s.outbox.take(), 1)
+	require.Len(t, s.outbox.Take(), 1)
 	require.NotContains(t, s.runs, uint64(2))
 }
 
@@ -63,11 +63,11 @@ func TestEndOfAnUndyingGroupLeaderIsReported(t *testing.T) {
 	died := bootclock.Instant(100).Add(deathTimeout)
 	require.Equal(t, died, s.next())
 	s.reportEnds(died - 1)
-	require.Empty(t, s.outbox.take())
+	require.Empty(t, s.outbox.Take())
 	s.reportEnds(died)
-	require.Equal(t, []protocol.Report{{Run: 2, End: &protocol.End{Reason: protocol.ReasonDeadline, Alive: true}}}, s.outbox.take())
+	require.Equal(t, []protocol.Report{{Run: 2, End: &protocol.End{Reason: protocol.ReasonDeadline, Alive: true}}}, s.outbox.Take())
 	s.reportEnds(died + 1)
-	require.Empty(t, s.outbox.take(), "once")
+	require.Empty(t, s.outbox.Take(), "once")
 	require.Contains(t, s.runs, uint64(2), "its group leader is still to be reaped")
 	require.Equal(t, bootclock.Never, s.next())
 }
@@ -80,11 +80,11 @@ func TestOutboxRefusesLinesButNoEnds(t *testing.T) {
 		accepted++
 	}
 	require.InDelta(t, protocol.QueueBytes/1128, accepted, 1)
-	o.put(protocol.Report{Run: 1, End: new(protocol.End)})
-	reports := o.take()
+	o.Put(protocol.Report{Run: 1, End: new(protocol.End)})
+	reports := o.Take()
 	require.Len(t, reports, accepted+1)
 	require.NotNil(t, reports[accepted].End, "after the lines of its run")
-	require.False(t, o.offer(1, "stdout", line, 0), "what was taken is not yet written")
-	o.written(accepted * protocol.LineCost(1000))
+	require.False(t, o.offer(1, "stdout", line, 0), "what was taken is not yet sent")
+	o.sent(reports)
 	require.True(t, o.offer(1, "stdout", line, 0))
 }

@@ -1,9 +1,10 @@
-//go:build !linux
+//go:build unix && !linux
 
 package exec
 
 import (
 	"context"
+	"os"
 	osexec "os/exec"
 )
 
@@ -17,3 +18,5 @@ func (startedProcesses) wait(c *osexec.Cmd)        { _ = c.Wait() }
 
 // ReapOrphans does nothing on this system: see its documentation on Linux.
 func ReapOrphans(context.Context) {}
+
+func thisProgram() (string, error) { return os.Executable() }

@@ -1,7 +1,0 @@
-//go:build unix && !linux
-
-package exec
-
-import "os"
-
-func thisProgram() (string, error) { return os.Executable() }
