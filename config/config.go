@@ -6,6 +6,8 @@ import (
 
 	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec"
+	"github.com/solotick/solotick/jobs/http"
 )
 
 // Config is the configuration of a daemon. [Parse] and [Default] make a complete one, in
@@ -79,11 +81,11 @@ type Job struct {
 	Spec jobs.Spec // its Definition is a digest of the kind of work as the file has it, see the package comment
 	Line int       // where the entry starts, from 1
 
-	// Exactly one of these is not nil.
-	Exec        *settings.Exec
-	HTTP        *settings.HTTP
-	RedisStream *settings.RedisStream
-	Log         *settings.Log
+	// Exactly one of these is set.
+	Exec        settings.Private[exec.Command]
+	HTTP        settings.Private[http.Call]
+	RedisStream settings.Private[settings.RedisStream]
+	Log         settings.Private[settings.Log]
 
 	Notify settings.Notify // the zero value for none
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec"
+	"github.com/solotick/solotick/jobs/http"
 	"github.com/solotick/solotick/notify"
 )
 
@@ -101,41 +103,41 @@ func TestEveryKeyIsRead(t *testing.T) {
 					Groups:        []string{"eu"},
 					Paused:        true,
 				},
-				Exec: &settings.Exec{
-					Command:   []string{"./report.sh", "--full", "5"},
+				Exec: settings.NewSecret(exec.Command{
+					Args:      []string{"./report.sh", "--full", "5"},
 					Dir:       "/srv",
 					Env:       map[string]string{"LEVEL": "info", "PORT": "8080", "RATE": "1.10", "DRY": "true", "NONE": ""},
 					KillGrace: 7 * time.Second,
-				},
+				}),
 			},
 			{
 				Line: 77,
 				Spec: defaultSpec("ping", "@every 90s"),
-				HTTP: &settings.HTTP{
+				HTTP: settings.NewSecret(http.Call{
 					Method:  "PUT",
 					URL:     "https://example.com/hook?a=b",
 					Headers: map[string]string{"Authorization": "Bearer x", "x-count": "3"},
 					Body:    "{\"a\": 1}\n",
-					Success: []settings.StatusRange{{From: 200, To: 299}, {From: 404, To: 404}},
+					Success: []http.StatusRange{{From: 200, To: 299}, {From: 404, To: 404}},
 					Timeout: 3 * time.Second,
-				},
+				}),
 			},
 			{
 				Line: 89,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
-				Log:  &settings.Log{Message: "hello"},
+				Log:  settings.NewSecret(settings.Log{Message: "hello"}),
 			},
 			{
 				Line: 93,
 				Spec: defaultSpec("announce", "@hourly"),
-				RedisStream: &settings.RedisStream{
+				RedisStream: settings.NewSecret(settings.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
-				},
+				}),
 			},
 			{
 				Line: 100,
 				Spec: leader,
-				Exec: &settings.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
+				Exec: settings.NewSecret(exec.Command{Args: []string{"./index.sh"}, KillGrace: 5 * time.Second}),
 			},
 		},
 	}, undefined(t, c))
@@ -151,9 +153,9 @@ func TestTheExampleOfTheContractIsAccepted(t *testing.T) {
 	want.HTTP.Addr.Given = true
 	spec := defaultSpec("nightly-report", "0 2 * * *")
 	spec.Timezone, spec.Timeout, spec.Retry.MaxAttempts, spec.Groups = "Europe/Berlin", 10*time.Minute, 3, []string{}
-	want.Jobs = []config.Job{{Spec: spec, Line: 15, Exec: &settings.Exec{
-		Command: []string{"./report.sh", "--full"}, Dir: "/srv", Env: map[string]string{"LEVEL": "info"}, KillGrace: 5 * time.Second,
-	}}}
+	want.Jobs = []config.Job{{Spec: spec, Line: 15, Exec: settings.NewSecret(exec.Command{
+		Args: []string{"./report.sh", "--full"}, Dir: "/srv", Env: map[string]string{"LEVEL": "info"}, KillGrace: 5 * time.Second,
+	})}}
 	require.Equal(t, want, undefined(t, c))
 }
 
@@ -165,7 +167,7 @@ func defaultSpec(name, schedule string) jobs.Spec {
 
 func TestOnlyJobsAreRequired(t *testing.T) {
 	want := config.Default()
-	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 1, Log: &settings.Log{Message: "m"}}}
+	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 1, Log: settings.NewSecret(settings.Log{Message: "m"})}}
 	require.Equal(t, want, undefined(t, parse(t, aJob)))
 }
 
@@ -179,17 +181,17 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Notifications: settings.Notifications{Interval: 5 * time.Second, Confirm: 30 * time.Second},
 	}, config.Default())
 
-	require.Equal(t, &settings.Exec{Command: []string{"x"}, KillGrace: 5 * time.Second}, withJob(t, "exec: {command: [x]}").Exec)
-	require.Equal(t, &settings.HTTP{
-		Method: "GET", URL: "http://h", Success: []settings.StatusRange{{From: 200, To: 299}}, Timeout: 30 * time.Second,
-	}, withJob(t, "http: {url: http://h}").HTTP)
+	require.Equal(t, settings.NewSecret(exec.Command{Args: []string{"x"}, KillGrace: 5 * time.Second}), withJob(t, "exec: {command: [x]}").Exec)
+	require.Equal(t, settings.NewSecret(http.Call{
+		Method: "GET", URL: "http://h", Success: []http.StatusRange{{From: 200, To: 299}}, Timeout: 30 * time.Second,
+	}), withJob(t, "http: {url: http://h}").HTTP)
 }
 
 func TestRequestsWithABodyArePosts(t *testing.T) {
-	require.Equal(t, "POST", withJob(t, "http: {url: http://h, body: x}").HTTP.Method)
-	require.Equal(t, "GET", withJob(t, "http: {url: http://h, body: ''}").HTTP.Method)
-	require.Equal(t, "PATCH", withJob(t, "http: {method: patch, url: http://h, body: x}").HTTP.Method)
-	require.Equal(t, "GET", withJob(t, "http: {url: http://h, body: x, method: GET}").HTTP.Method)
+	require.Equal(t, "POST", withJob(t, "http: {url: http://h, body: x}").HTTP.Reveal().Method)
+	require.Equal(t, "GET", withJob(t, "http: {url: http://h, body: ''}").HTTP.Reveal().Method)
+	require.Equal(t, "PATCH", withJob(t, "http: {method: patch, url: http://h, body: x}").HTTP.Reveal().Method)
+	require.Equal(t, "GET", withJob(t, "http: {url: http://h, body: x, method: GET}").HTTP.Reveal().Method)
 }
 
 func TestWrittendefaultAddressWasAskedFor(t *testing.T) {
@@ -239,7 +241,7 @@ func TestValuesAtTheEdgesAreAccepted(t *testing.T) {
 
 func TestKeysWithoutValuesAreAbsent(t *testing.T) {
 	want := config.Default()
-	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 10, Log: &settings.Log{Message: "m"}}}
+	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 10, Log: settings.NewSecret(settings.Log{Message: "m"})}}
 	have := parse(t, "namespace:\nreplica: ~\ngroups: null\nlease: {ttl: }\nhttp:\nshutdown_grace:\nlog:\ndefaults: {timeout: , retry: ~}\njobs:\n"+
 		"- {name: a, schedule: '@daily', log: {message: m}, timeout: , groups: ~, retry: {backoff: }}\n")
 	require.Equal(t, want, undefined(t, have))
@@ -247,7 +249,7 @@ func TestKeysWithoutValuesAreAbsent(t *testing.T) {
 
 func TestAQuotedNullIsAString(t *testing.T) {
 	require.Equal(t, "null", parse(t, "namespace: 'null'\n"+aJob).Namespace)
-	require.Equal(t, map[string]string{"A": "~"}, withJob(t, "exec: {command: [x], env: {A: '~'}}").Exec.Env)
+	require.Equal(t, map[string]string{"A": "~"}, withJob(t, "exec: {command: [x], env: {A: '~'}}").Exec.Reveal().Env)
 }
 
 func TestDefaultsApplyUnlessTheJobSaysOtherwise(t *testing.T) {
@@ -306,7 +308,7 @@ jobs:
 }
 
 func TestStreamFieldsMayUseTheEnvironment(t *testing.T) {
-	require.Equal(t, &settings.RedisStream{Stream: "s-5", MaxLen: 5, Fields: map[string]string{"a": secret, "b": "1.10", "c": "${x"}},
+	require.Equal(t, settings.NewSecret(settings.RedisStream{Stream: "s-5", MaxLen: 5, Fields: map[string]string{"a": secret, "b": "1.10", "c": "${x"}}),
 		withJob(t, "redis_stream: {stream: 's-${FIVE}', maxlen: '${FIVE}', fields: {a: '${SECRET}', b: 1.10, c: '$${x'}}").RedisStream)
-	require.Equal(t, &settings.RedisStream{Stream: "s"}, withJob(t, "redis_stream: {stream: s}").RedisStream)
+	require.Equal(t, settings.NewSecret(settings.RedisStream{Stream: "s"}), withJob(t, "redis_stream: {stream: s}").RedisStream)
 }

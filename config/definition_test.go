@@ -131,7 +131,7 @@ jobs:
 
 func TestADefinitionGivesNothingOfTheFileAway(t *testing.T) {
 	c := parse(t, strings.ReplaceAll(secretive, "${SECRET}", secret))
-	require.Equal(t, secret, c.Jobs[2].Log.Message)
+	require.Equal(t, secret, c.Jobs[2].Log.Reveal().Message)
 	require.NotContains(t, fmt.Sprintf("%+v", c), secret)
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/settings"
+	"github.com/solotick/solotick/jobs/exec"
+	"github.com/solotick/solotick/jobs/http"
 )
 
 func TestReferencesAreReplacedAsByAShell(t *testing.T) {
@@ -41,7 +43,7 @@ func TestReferencesAreReplacedAsByAShell(t *testing.T) {
 			yaml := kind("", "log:\n  message: |-\n    "+text).yaml
 			c, err := config.Parse("f", []byte(yaml), env)
 			require.NoError(t, err)
-			require.Equal(t, want, c.Jobs[0].Log.Message)
+			require.Equal(t, want, c.Jobs[0].Log.Reveal().Message)
 		})
 	}
 }
@@ -86,13 +88,13 @@ jobs:
 	spec := defaultSpec("job-7", "7 * * * *")
 	spec.Timeout, spec.MaxCatchUp, spec.Paused, spec.Retry.MaxAttempts = 20*time.Second, 7, true, 7
 	require.Equal(t, spec, c.Jobs[0].Spec)
-	require.Equal(t, &settings.Exec{
-		Command: []string{"s"}, Dir: "/s", Env: map[string]string{"${S}": "s"}, KillGrace: 20 * time.Second,
-	}, c.Jobs[0].Exec)
-	require.Equal(t, &settings.HTTP{
+	require.Equal(t, settings.NewSecret(exec.Command{
+		Args: []string{"s"}, Dir: "/s", Env: map[string]string{"${S}": "s"}, KillGrace: 20 * time.Second,
+	}), c.Jobs[0].Exec)
+	require.Equal(t, settings.NewSecret(http.Call{
 		Method: "GET", URL: "http://s", Headers: map[string]string{"X": "s"}, Body: "s",
-		Success: []settings.StatusRange{{From: 404, To: 404}}, Timeout: 20 * time.Second,
-	}, c.Jobs[1].HTTP)
+		Success: []http.StatusRange{{From: 404, To: 404}}, Timeout: 20 * time.Second,
+	}), c.Jobs[1].HTTP)
 }
 
 func TestAVariableCannotBringYAML(t *testing.T) {
@@ -100,7 +102,7 @@ func TestAVariableCannotBringYAML(t *testing.T) {
 		env := func(string) (string, bool) { return text, true }
 		c, err := config.Parse("f", []byte(kind("", "log: {message: '${X}'}\nmax_catch_up: 3").yaml), env)
 		require.NoError(t, err)
-		require.Equal(t, text, c.Jobs[0].Log.Message)
+		require.Equal(t, text, c.Jobs[0].Log.Reveal().Message)
 		require.False(t, c.Jobs[0].Spec.Paused)
 	}
 }

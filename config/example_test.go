@@ -24,7 +24,7 @@ jobs:
 	}
 	fmt.Println(c.Namespace, c.Redis.URL, c.Lease.TTL)
 	for _, job := range c.Jobs {
-		fmt.Println(job.Spec.Name, job.Spec.Schedule, job.Spec.Timeout, job.Exec.Command)
+		fmt.Println(job.Spec.Name, job.Spec.Schedule, job.Spec.Timeout, job.Exec.Reveal().Args)
 	}
 	// Output:
 	// billing (hidden) 15s

@@ -53,7 +53,7 @@ func FuzzParse(f *testing.F) {
 			require.NoError(t, job.Spec.Validate())
 			require.Positive(t, job.Line)
 			kinds := 0
-			for _, is := range []bool{job.Exec != nil, job.HTTP != nil, job.RedisStream != nil, job.Log != nil} {
+			for _, is := range []bool{job.Exec.IsSet(), job.HTTP.IsSet(), job.RedisStream.IsSet(), job.Log.IsSet()} {
 				if is {
 					kinds++
 				}

@@ -10,6 +10,8 @@ import (
 	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec"
+	"github.com/solotick/solotick/jobs/http"
 )
 
 const kindList = "exec, http, redis_stream, log"
@@ -66,14 +68,14 @@ var jobKeys = []key[Job]{
 	field("notify", mapping(notifyKeys, nil), func(j *Job) *settings.Notify { return &j.Notify },
 		"which monitors are notified when a run starts, succeeds and fails, and when receivers are").hidden(),
 
-	field("exec", optional(mapping(execKeys, nil), settings.Exec{KillGrace: defaultKillGrace}), func(j *Job) **settings.Exec { return &j.Exec },
-		"run a program").neverEmpty(),
-	field("http", optional(mapping(httpKeys, chooseMethod), settings.HTTP{Success: []settings.StatusRange{{From: 200, To: 299}}, Timeout: defaultHTTPTimeout}),
-		func(j *Job) **settings.HTTP { return &j.HTTP }, "send a request").neverEmpty(),
-	field("redis_stream", optional(mapping(streamKeys, nil), settings.RedisStream{}), func(j *Job) **settings.RedisStream { return &j.RedisStream },
-		"add an entry to a stream").neverEmpty(),
-	field("log", optional(mapping(logKeys, nil), settings.Log{}), func(j *Job) **settings.Log { return &j.Log },
-		"write a line to the worker's log").neverEmpty(),
+	field("exec", secret(startingWith(exec.Command{KillGrace: defaultKillGrace}, mapping(execKeys, nil))),
+		func(j *Job) *settings.Private[exec.Command] { return &j.Exec }, "run a program").neverEmpty(),
+	field("http", secret(startingWith(newCall, mapping(httpKeys, chooseMethod))),
+		func(j *Job) *settings.Private[http.Call] { return &j.HTTP }, "send a request").neverEmpty(),
+	field("redis_stream", secret(mapping(streamKeys, nil)),
+		func(j *Job) *settings.Private[settings.RedisStream] { return &j.RedisStream }, "add an entry to a stream").neverEmpty(),
+	field("log", secret(mapping(logKeys, nil)),
+		func(j *Job) *settings.Private[settings.Log] { return &j.Log }, "write a line to the worker's log").neverEmpty(),
 }
 
 var notifyKeys = []key[settings.Notify]{

@@ -87,19 +87,18 @@ func mapping[T any](keys []key[T], check func(r *reader, v value, to *T)) kind[T
 	}
 }
 
-// optional makes a kind whose values start as a copy of start, and stay nil where nothing is
-// written.
-func optional[T any](k kind[T], start T) kind[*T] {
+// optional makes a kind whose values stay nil where nothing is written.
+func optional[T any](k kind[T]) kind[*T] {
 	return kind[*T]{
 		schema: k.schema,
 		values: k.values,
-		rows:   func(path string, _ **T) []row { fresh := start; return k.rows(path, &fresh) },
+		rows:   func(path string, _ **T) []row { return k.rows(path, new(T)) },
 		whole:  true,
 		read: func(r *reader, v value, to **T) bool {
-			fresh := start
-			ok := k.read(r, v, &fresh)
+			fresh := new(T)
+			ok := k.read(r, v, fresh)
 			if ok {
-				*to = &fresh
+				*to = fresh
 			}
 			return ok
 		},

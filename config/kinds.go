@@ -9,20 +9,22 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/settings"
+	"github.com/solotick/solotick/jobs/exec"
+	"github.com/solotick/solotick/jobs/http"
 )
 
 // The kinds of work that a job can do.
 
 const commandShape = `a list of strings, such as [./report.sh, --full] or [sh, -c, "…"]`
 
-var execKeys = []key[settings.Exec]{
-	field("command", command, func(e *settings.Exec) *[]string { return &e.Command },
+var execKeys = []key[exec.Command]{
+	field("command", command, func(e *exec.Command) *[]string { return &e.Args },
 		"the program and its arguments; no shell is involved").needed("add " + commandShape),
-	field("dir", argument, func(e *settings.Exec) *string { return &e.Dir },
+	field("dir", argument, func(e *exec.Command) *string { return &e.Dir },
 		"where it runs").defaultsTo("the worker's directory"),
-	field("env", variables, func(e *settings.Exec) *map[string]string { return &e.Env },
+	field("env", variables, func(e *exec.Command) *map[string]string { return &e.Env },
 		"added to the worker's environment; no name starts with SOLOTICK_").hidden(),
-	field("kill_grace", durationWithin(0, 0), func(e *settings.Exec) *time.Duration { return &e.KillGrace },
+	field("kill_grace", durationWithin(0, 0), func(e *exec.Command) *time.Duration { return &e.KillGrace },
 		"from SIGTERM to SIGKILL, to the whole process group"),
 }
 
@@ -73,21 +75,23 @@ var (
 	derivedHeaders = []string{"Content-Length", "Transfer-Encoding", "Trailer"}
 )
 
-var httpKeys = []key[settings.HTTP]{
-	field("method", method, func(h *settings.HTTP) *string { return &h.Method },
+var newCall = http.Call{Success: []http.StatusRange{{From: 200, To: 299}}, Timeout: defaultHTTPTimeout}
+
+var httpKeys = []key[http.Call]{
+	field("method", method, func(h *http.Call) *string { return &h.Method },
 		"of the request").defaultsTo("GET, or POST with a body"),
-	field("url", requestURL, func(h *settings.HTTP) *string { return &h.URL },
+	field("url", requestURL, func(h *http.Call) *string { return &h.URL },
 		"where the request goes").needed("add one such as https://example.com/hook"),
-	field("headers", headers, func(h *settings.HTTP) *map[string]string { return &h.Headers },
+	field("headers", headers, func(h *http.Call) *map[string]string { return &h.Headers },
 		"added to those that are set for each run").hidden(),
-	field("body", anyText[string]("text"), func(h *settings.HTTP) *string { return &h.Body }, "of the request").hidden(),
-	field("success", success, func(h *settings.HTTP) *[]settings.StatusRange { return &h.Success },
+	field("body", anyText[string]("text"), func(h *http.Call) *string { return &h.Body }, "of the request").hidden(),
+	field("success", success, func(h *http.Call) *[]http.StatusRange { return &h.Success },
 		"the status codes of a run that succeeded").defaultsTo("[200-299]"),
-	field("timeout", durationWithin(1, 0), func(h *settings.HTTP) *time.Duration { return &h.Timeout }, "of one request"),
+	field("timeout", durationWithin(1, 0), func(h *http.Call) *time.Duration { return &h.Timeout }, "of one request"),
 }
 
 // chooseMethod fills in the method that depends on the body.
-func chooseMethod(_ *reader, _ value, h *settings.HTTP) {
+func chooseMethod(_ *reader, _ value, h *http.Call) {
 	switch {
 	case h.Method != "":
 	case h.Body != "":
@@ -156,14 +160,14 @@ func isHost(s string) bool {
 	return err == nil && s != "" && u.Host == s
 }
 
-var success = list[settings.StatusRange]{
+var success = list[http.StatusRange]{
 	want: "a list of status codes and ranges, such as [200-299, 404]", values: "status codes and ranges, 200 to 599",
 	size: notEmpty("is empty, so no run could succeed; write one such as [200-299, 404]"),
-	item: func(int) kind[settings.StatusRange] { return statusRange },
+	item: func(int) kind[http.StatusRange] { return statusRange },
 }.kind()
 
 var statusRange = single("a status code such as 204, or a range such as 200-299", "", textSchema("^[0-9]{3}(-[0-9]{3})?$"),
-	func(t text) (settings.StatusRange, string) {
+	func(t text) (http.StatusRange, string) {
 		first, last, isRange := strings.Cut(t.string, "-")
 		if !isRange {
 			last = first
@@ -171,9 +175,9 @@ var statusRange = single("a status code such as 204, or a range such as 200-299"
 		from, ok := parseStatus(first)
 		to, ok2 := parseStatus(last)
 		if !ok || !ok2 || from > to {
-			return settings.StatusRange{}, "must be a status code such as 204, or a range such as 200-299, from 200 to 599"
+			return http.StatusRange{}, "must be a status code such as 204, or a range such as 200-299, from 200 to 599"
 		}
-		return settings.StatusRange{From: from, To: to}, ""
+		return http.StatusRange{From: from, To: to}, ""
 	})
 
 func parseStatus(s string) (int, bool) {

@@ -33,7 +33,7 @@ var redisKeys = []key[settings.Redis]{
 		"for the Sentinels themselves, with sentinel_password").defaultsTo("the default user"),
 	field("sentinel_password", secret(filled), func(r *settings.Redis) *settings.Secret { return &r.SentinelPassword },
 		"for the Sentinels themselves").hidden(),
-	field("tls", optional(mapping(tlsKeys, checkPair), settings.TLS{}), func(r *settings.Redis) **settings.TLS { return &r.TLS },
+	field("tls", optional(mapping(tlsKeys, checkPair)), func(r *settings.Redis) **settings.TLS { return &r.TLS },
 		"with addrs, or rediss:// in every URL; {} trusts what the system trusts").neverEmpty(),
 	field("wait_replicas", number(0, maxWaitReplicas, fmt.Sprintf("must be from 0 to %d", maxWaitReplicas)),
 		func(r *settings.Redis) *int { return &r.WaitReplicas },

@@ -33,13 +33,13 @@ jobs:
 func TestAConfigPrintsWithoutItsSecrets(t *testing.T) {
 	c := parse(t, secretive)
 	require.Contains(t, c.Redis.URL.Reveal(), secret)
-	require.Equal(t, secret, c.Jobs[2].Log.Message)
-	require.Equal(t, secret, c.Jobs[3].RedisStream.Fields["f"])
+	require.Equal(t, secret, c.Jobs[2].Log.Reveal().Message)
+	require.Equal(t, secret, c.Jobs[3].RedisStream.Reveal().Fields["f"])
 
 	for _, v := range []any{
 		c, *c, c.Redis, &c.Redis, c.Redis.URL, &c.Redis.URL, c.Jobs, c.Jobs[0], &c.Jobs[1],
-		c.Jobs[0].Exec, *c.Jobs[0].Exec, c.Jobs[1].HTTP, *c.Jobs[1].HTTP, c.Jobs[2].Log, *c.Jobs[2].Log,
-		c.Jobs[3].RedisStream, *c.Jobs[3].RedisStream,
+		c.Jobs[0].Exec, &c.Jobs[0].Exec, c.Jobs[1].HTTP, &c.Jobs[1].HTTP, c.Jobs[2].Log, &c.Jobs[2].Log,
+		c.Jobs[3].RedisStream, &c.Jobs[3].RedisStream,
 		map[string]any{"c": c}, []any{c.Redis, c.Jobs},
 	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {

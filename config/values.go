@@ -119,26 +119,31 @@ var filled = checked("a string", "text", ".", func(s string) string {
 	return ""
 })
 
-// secret is the kind of a string that nothing prints.
-func secret(k kind[string]) kind[settings.Secret] {
-	return kind[settings.Secret]{values: k.values, schema: k.schema, read: func(r *reader, v value, to *settings.Secret) bool {
-		var text string
-		ok := k.read(r, v, &text)
+// secret is the kind of a value that nothing prints.
+func secret[T any](k kind[T]) kind[settings.Private[T]] {
+	private := kind[settings.Private[T]]{values: k.values, schema: k.schema, read: func(r *reader, v value, to *settings.Private[T]) bool {
+		var read T
+		ok := k.read(r, v, &read)
 		if ok {
-			*to = settings.NewSecret(text)
+			*to = settings.NewSecret(read)
 		}
 		return ok
 	}}
+	if k.rows != nil {
+		private.rows = func(path string, _ *settings.Private[T]) []row { return k.rows(path, new(T)) }
+	}
+	return private
 }
 
 // startingWith is the kind of a mapping whose keys change a copy of start.
 func startingWith[T any](start T, k kind[T]) kind[T] {
-	read := k.read
-	k.read = func(r *reader, v value, to *T) bool {
+	made := k
+	made.rows = func(path string, _ *T) []row { fresh := start; return k.rows(path, &fresh) }
+	made.read = func(r *reader, v value, to *T) bool {
 		*to = start
-		return read(r, v, to)
+		return k.read(r, v, to)
 	}
-	return k
+	return made
 }
 
 func oneOf[T ~string](options ...T) kind[T] {

@@ -69,30 +69,21 @@ func newHandler(cfg *config.Config, job config.Job, r *Runtime) (jobs.Handler, e
 		logger, supervisor = r.Logger, r.Supervisor
 	}
 	switch {
-	case job.Exec != nil:
-		command := exec.Command{
-			Args: job.Exec.Command, Dir: job.Exec.Dir, Env: job.Exec.Env, Unset: cfg.SecretVariables,
-			KillGrace: job.Exec.KillGrace,
-		}
+	case job.Exec.IsSet():
+		command := job.Exec.Reveal()
+		command.Unset = cfg.SecretVariables
 		return exec.New(supervisor, command), command.Validate()
-	case job.HTTP != nil:
-		call := http.Call{
-			Method: job.HTTP.Method, URL: job.HTTP.URL, Headers: job.HTTP.Headers, Body: job.HTTP.Body,
-			Timeout: job.HTTP.Timeout,
-		}
-		for _, codes := range job.HTTP.Success {
-			call.Success = append(call.Success, http.StatusRange(codes))
-		}
-		return http.New(call, nil)
-	case job.RedisStream != nil:
-		return newStreamHandler(cfg, job.RedisStream, r)
-	case job.Log != nil:
-		return log.New(logger, job.Log.Message), nil
+	case job.HTTP.IsSet():
+		return http.New(job.HTTP.Reveal(), nil)
+	case job.RedisStream.IsSet():
+		return newStreamHandler(cfg, job.RedisStream.Reveal(), r)
+	case job.Log.IsSet():
+		return log.New(logger, job.Log.Reveal().Message), nil
 	}
 	return nil, nil
 }
 
-func newStreamHandler(cfg *config.Config, configured *settings.RedisStream, r *Runtime) (jobs.Handler, error) {
+func newStreamHandler(cfg *config.Config, configured settings.RedisStream, r *Runtime) (jobs.Handler, error) {
 	stream := redisstream.Stream{Name: configured.Stream, MaxLen: configured.MaxLen, Fields: configured.Fields}
 	refuse := func(rule string) (jobs.Handler, error) {
 		return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream", Rule: rule})

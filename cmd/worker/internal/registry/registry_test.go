@@ -15,6 +15,8 @@ import (
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec"
+	jobhttp "github.com/solotick/solotick/jobs/http"
 )
 
 func TestFaultsHaveTheLineOfTheirJob(t *testing.T) {
@@ -23,12 +25,12 @@ func TestFaultsHaveTheLineOfTheirJob(t *testing.T) {
 	bad := spec
 	bad.Name, bad.Timeout = "b b", -1
 	_, err := New(&config.Config{Jobs: []config.Job{
-		{Spec: spec, Line: 3, Log: &settings.Log{Message: "x"}},
-		{Spec: bad, Line: 7, Exec: &settings.Exec{Command: []string{"true"}, KillGrace: -1, Env: map[string]string{"A=": "hunter2"}}},
-		{Spec: spec, Line: 11, HTTP: &settings.HTTP{URL: "https://example.com", Success: []settings.StatusRange{{From: 99, To: 100}}}},
+		{Spec: spec, Line: 3, Log: settings.NewSecret(settings.Log{Message: "x"})},
+		{Spec: bad, Line: 7, Exec: settings.NewSecret(exec.Command{Args: []string{"true"}, KillGrace: -1, Env: map[string]string{"A=": "hunter2"}})},
+		{Spec: spec, Line: 11, HTTP: settings.NewSecret(jobhttp.Call{URL: "https://example.com", Success: []jobhttp.StatusRange{{From: 99, To: 100}}})},
 		{Spec: spec, Line: 15},
-		{Spec: spec, Line: 19, Log: &settings.Log{Message: "x"}},
-		{Spec: spec, Line: 23, RedisStream: &settings.RedisStream{MaxLen: -1, Fields: map[string]string{"job": "hunter2"}}},
+		{Spec: spec, Line: 19, Log: settings.NewSecret(settings.Log{Message: "x"})},
+		{Spec: spec, Line: 23, RedisStream: settings.NewSecret(settings.RedisStream{MaxLen: -1, Fields: map[string]string{"job": "hunter2"}})},
 	}}, "f.yaml", nil)
 	_, ok := errors.AsType[*exitcode.ConfigError](err)
 	require.True(t, ok)
