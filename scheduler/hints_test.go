@@ -39,7 +39,7 @@ func backupOf(t *testing.T) (c *contender, tick int64) {
 	c = s.jobs.Load().contenders[0]
 	now := c.s.clock.Ms()
 	c.Read(protocol.Record{Watermark: now - 60_000}, 0, now)
-	require.Greater(t, int(c.Turn.Place().Rank), 1)
+	require.Greater(t, int(c.Order.Place().Rank), 1)
 	c.reschedule()
 	return c, c.Cursor.Next
 }
@@ -50,12 +50,12 @@ func TestReportedDecisionIsFoundWhenTheBackupLooks(t *testing.T) {
 	c.learn(reports.Report{Kind: reports.Settled, Job: c.Name, Tick: tick, Watermark: true}, "a", tick)
 	require.Equal(t, at, c.slot.At(), "a report moves no timer")
 	require.Empty(t, stillDue([]*admission.Slot[*contender]{&c.slot}, at))
-	require.Equal(t, c.TickAfter(tick)+c.Turn.Backup(), c.slot.At())
+	require.Equal(t, c.TickAfter(tick)+c.Order.Backup(), c.slot.At())
 }
 
 func TestBackupStillLooksWithoutAReport(t *testing.T) {
 	c, tick := backupOf(t)
-	require.Equal(t, []*admission.Slot[*contender]{&c.slot}, stillDue([]*admission.Slot[*contender]{&c.slot}, tick+c.Turn.Backup()))
+	require.Equal(t, []*admission.Slot[*contender]{&c.slot}, stillDue([]*admission.Slot[*contender]{&c.slot}, tick+c.Order.Backup()))
 }
 
 func TestReportThatIsDueEarlierMovesTheTimer(t *testing.T) {
@@ -65,5 +65,5 @@ func TestReportThatIsDueEarlierMovesTheTimer(t *testing.T) {
 	before := c.slot.At() // in the minute after
 	c.learn(reports.Report{Kind: reports.Granted, Job: c.Name, Tick: tick, Until: tick + 50}, "a", tick)
 	require.Less(t, c.slot.At(), before)
-	require.LessOrEqual(t, c.slot.At(), tick+50+c.Turn.Takeover("a"))
+	require.LessOrEqual(t, c.slot.At(), tick+50+c.Order.Takeover("a"))
 }

@@ -25,7 +25,7 @@ func (s *Scheduler) answersAgain() {
 	s.announcer.wanted.Set()
 	now := s.clock.Ms()
 	s.jobs.Load().each(func(c *contender) {
-		c.Turn.CountFrom(now)
+		c.Order.CountFrom(now)
 		c.pokeLocked()
 	})
 }

@@ -115,7 +115,7 @@ func (c *contender) restRoomLocked() {
 
 // wakeAtLocked returns the time of the job's next step, or 0 if the job waits for an event.
 func (c *contender) wakeAtLocked() int64 {
-	c.backup.Store(c.Turn.Place().Rank > 0)
+	c.backup.Store(c.Order.Place().Rank > 0)
 	if c.Room.IsOffered(c.Pending != nil) {
 		return 1
 	}

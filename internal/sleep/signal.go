@@ -1,6 +1,6 @@
 package sleep
 
-// Signal wakes whoever receives from it. Signals that come before it is received are one.
+// Signal wakes one goroutine that receives from it. Signals that come before it is received are one.
 type Signal chan struct{}
 
 // NewSignal returns a Signal that is not set.

@@ -77,7 +77,7 @@ func (h *Hints) IsAheadOf(watermark int64) bool { return watermark < h.watermark
 // that claims first relies on what it knows itself, so that a wrong report cannot keep it from a
 // tick.
 func (v *View) upcoming() int64 {
-	if v.Turn.Place().Rank > 0 {
+	if v.Order.Place().Rank > 0 {
 		return v.Next()
 	}
 	return v.Cursor.Next
@@ -99,7 +99,7 @@ func (v *View) unconfirmed() bool { return v.Hints.ahead(v.Cursor.Watermark) || 
 
 // confirmAt returns when to confirm what others have reported, or 0 for never.
 func (v *View) confirmAt() int64 {
-	switch rank := v.Turn.Place().Rank; {
+	switch rank := v.Order.Place().Rank; {
 	case !v.unconfirmed():
 		return 0
 	case rank == 0:
@@ -121,9 +121,9 @@ func (v *View) Learn(r reports.Report, from string, now int64) (soon int64) {
 	until := min(r.Until, now+ms(v.TTL)) // whatever it says: the record is read in time for a takeover
 	switch r.Kind {
 	case reports.Granted:
-		soon = v.expect(Look{tick: r.Tick, at: until + v.Turn.Takeover(from)}, r.Until, now)
+		soon = v.expect(Look{tick: r.Tick, at: until + v.Order.Takeover(from)}, r.Until, now)
 	case reports.Queued:
-		soon = v.expect(Look{tick: r.Tick, at: until + v.Turn.Takeover(), kind: queued}, r.Until, now)
+		soon = v.expect(Look{tick: r.Tick, at: until + v.Order.Takeover(), kind: queued}, r.Until, now)
 	case reports.Settled:
 		v.Doubt.reportSettled(r.Tick)
 		if !v.Pending.Claims(r.Tick) {
@@ -133,8 +133,8 @@ func (v *View) Learn(r reports.Report, from string, now int64) (soon int64) {
 		if r.Tick >= v.Next() { // the grants before it may be reported later
 			v.Rest.blocked = max(v.Rest.blocked, until)
 		}
-		if r.Tick == v.upcoming() && v.Turn.Place().Rank > 0 {
-			v.Turn.from = max(v.Turn.from, until)
+		if r.Tick == v.upcoming() && v.Order.Place().Rank > 0 {
+			v.Order.from = max(v.Order.from, until)
 		}
 	case reports.Full:
 		soon = v.passedBy(r.Tick, from, now)
@@ -143,7 +143,7 @@ func (v *View) Learn(r reports.Report, from string, now int64) (soon int64) {
 	if r.Watermark {
 		v.Hints.report(r.Tick, v.Cursor.Watermark, now)
 	}
-	if v.Turn.place.Rank <= 1 || v.Room.IsShort() { // those of rank 0 and 1 confirm reports
+	if v.Order.place.Rank <= 1 || v.Room.IsShort() { // those of rank 0 and 1 confirm reports
 		return 1
 	}
 	return soon
@@ -160,11 +160,11 @@ func (v *View) expect(l Look, until, now int64) int64 {
 		return l.at
 	}
 	granted := until - v.TTL.Milliseconds() - reportedLate
-	if granted <= v.Turn.woke && v.Turn.Place().Rank <= 1 {
+	if granted <= v.Order.woke && v.Order.Place().Rank <= 1 {
 		if known := v.Open.of(l.tick); known != nil && known.released {
 			return known.at
 		}
-		l.at, l.released = now+v.Turn.Backup(), true
+		l.at, l.released = now+v.Order.Backup(), true
 	}
 	v.Open.Set(l)
 	return l.at
@@ -173,15 +173,15 @@ func (v *View) expect(l Look, until, now int64) int64 {
 // passedBy records that a replica has no room for a tick, and returns when to claim the tick, or 0
 // if that has not changed.
 func (v *View) passedBy(tick int64, replica string, now int64) int64 {
-	if !v.Turn.passedBy(tick, replica) {
+	if !v.Order.passedBy(tick, replica) {
 		return 0
 	}
 	switch l := v.Open.of(tick); {
 	case l != nil:
-		l.at = min(l.at, now+v.Turn.placeFor(tick).Takeover())
+		l.at = min(l.at, now+v.Order.placeFor(tick).Takeover())
 		return l.at
 	case tick == v.upcoming():
-		return max(v.Turn.claimAt(tick), 1)
+		return max(v.Order.claimAt(tick), 1)
 	}
 	return 0
 }

@@ -65,7 +65,7 @@ func TestReportPlansALookButDecidesNothing(t *testing.T) {
 		"full":                 {reports.Report{Kind: reports.Full, Tick: next}, nil, 0},
 	} {
 		v, _ := newView(t)
-		v.Turn.woke = 1 // else a look is planned at once
+		v.Order.woke = 1 // else a look is planned at once
 		watermark := v.Cursor
 		v.Learn(test.report, "another", now)
 		require.Equal(t, test.open, v.Open, name)

@@ -111,11 +111,11 @@ func (l Looks) first(now int64, short bool) (tick, at, latest int64) {
 // Woken handles a notification: one of the job's ticks may be free, have ended, have to make room,
 // or, if trigger is not 0, have been triggered.
 func (v *View) Woken(trigger, now int64) {
-	v.Turn.from, v.Turn.woke = now, now
+	v.Order.from, v.Order.woke = now, now
 	if trigger != 0 && v.Running[trigger] == nil && v.Open.of(trigger) == nil {
 		v.Open.Set(Look{tick: trigger, kind: triggered})
 	}
-	v.Open.all(now + v.Turn.Backup())
+	v.Open.all(now + v.Order.Backup())
 	for i := range v.Open {
 		v.Open[i].released = true
 	}
@@ -190,13 +190,13 @@ func (v *View) LookAfter(a Answer, tick int64, remaining time.Duration, waits bo
 		l.kind = queued
 	}
 	if a.Overtaken {
-		l.at, l.released = a.Now+v.Turn.Backup(), true
+		l.at, l.released = a.Now+v.Order.Backup(), true
 		return l
 	}
 	if !waits && remaining <= 0 { // the store leaves it to its holder
 		remaining, _ = v.Wait(v.Name, &v.Failures)
 	}
-	l.at = a.Now + ms(remaining) + v.Turn.Takeover(holder...) + rand.Int64N(50)
+	l.at = a.Now + ms(remaining) + v.Order.Takeover(holder...) + rand.Int64N(50)
 	return l
 }
 

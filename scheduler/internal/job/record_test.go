@@ -111,6 +111,6 @@ func TestBackupsCountFromAReadUnlessItOnlyConfirms(t *testing.T) {
 		v, _ := newView(t)
 		test.change(v)
 		v.Read(protocol.Record{Watermark: next - 1}, 1, next+9)
-		require.Equal(t, test.from, v.Turn.from, name)
+		require.Equal(t, test.from, v.Order.from, name)
 	}
 }

@@ -96,7 +96,7 @@ func (v *View) claimNext(d plan.Decision, now int64) *Request {
 		return nil
 	}
 	due := v.Due(d.Tick)
-	room := v.Room.Acquire(due+v.Turn.Backup(), v.Spec.Weight)
+	room := v.Room.Acquire(due+v.Order.Backup(), v.Spec.Weight)
 	if replaces := v.Spec.Overlap == jobs.Replace && v.Running.Valid(); !room && v.Record.Paused == nil && !replaces {
 		v.WaitForRoom(d.Tick, now) // unless it is skipped, or waits for a run of this replica and takes over its room
 		return nil

@@ -73,7 +73,7 @@ func TestStateFollowsFromWhatIsKnown(t *testing.T) {
 		"it is read meanwhile":      {next, func(v *View) { v.Record.Verify() }, Step{State: Claiming, At: next}},
 		"it may have lost some":     {next, func(v *View) { v.ask(5, next) }, Step{State: Doubting, At: next + 2000}},
 		"others have answered":      {next + 2000, func(v *View) { v.ask(5, next) }, Step{State: Confirming, At: 1}},
-		"left to another":           {next, func(v *View) { v.Turn.CountFrom(next + 7) }, Step{State: Deferring, At: next + 7}},
+		"left to another":           {next, func(v *View) { v.Order.CountFrom(next + 7) }, Step{State: Deferring, At: next + 7}},
 		"after a loss":              {next, func(v *View) { v.Rest.notBefore = next + 7 }, Step{State: Settling, At: next + 7}},
 		"an earlier tick runs":      {next, func(v *View) { v.Rest.Until(Blocked, next+7) }, Step{State: Blocked, At: next + 7}},
 		"no room":                   {next, func(v *View) { v.Rest.Until(Crowded, next+7) }, Step{State: Crowded, At: next + 7}},

@@ -55,7 +55,7 @@ type View struct {
 	Hints    Hints
 	Doubt    Doubt
 	Open     Looks // at ticks that others hold or held, or that wait
-	Turn     Turn
+	Order    Order
 	Rest     Rest
 	Room     admission.Room
 	Pending  *Request // nil when there is none
@@ -68,19 +68,19 @@ type View struct {
 func New(r *Replica, d *plan.Definition, room admission.Room) View {
 	v := View{Replica: r, Name: d.Job.Name(), Room: room}
 	if r != nil {
-		v.Turn.peers = r.Peers
+		v.Order.peers = r.Peers
 	}
 	v.Define(d)
 	return v
 }
 
 // Define replaces the definition of the job by one that is equal, but for the handler.
-func (v *View) Define(d *plan.Definition) { v.Definition, v.Turn.definition = d, d }
+func (v *View) Define(d *plan.Definition) { v.Definition, v.Order.definition = d, d }
 
 // Redefine replaces the definition of a job that had another one.
 func (v *View) Redefine(d *plan.Definition) {
 	v.Define(d)
-	v.Turn.ranking, v.Record.defined, v.Record.edited, v.Record.had = nil, false, 0, nil
+	v.Order.ranking, v.Record.defined, v.Record.edited, v.Record.had = nil, false, 0, nil
 	v.Cursor = plan.Cursor{Watermark: v.Cursor.Watermark}
 	v.Hints.next = unknownTick
 	v.Record.Forget() // the store has to say since when the job has this schedule
@@ -127,7 +127,7 @@ func (v *View) Confirm(now int64) {
 
 // KnowsBest reports whether this replica probably knows best what became of the newest tick: it
 // decided that tick, or claims the job's ticks first or second.
-func (v *View) KnowsBest() bool { return v.Turn.Place().Rank <= 1 || v.Doubt.own >= v.Watermark() }
+func (v *View) KnowsBest() bool { return v.Order.Place().Rank <= 1 || v.Doubt.own >= v.Watermark() }
 
 // Questioned handles a question about the job from a replica that knows this watermark. If this
 // replica may know more, it writes that back.
@@ -188,7 +188,7 @@ func (v *View) WaitForRoom(tick, now int64) {
 
 // pass reports at once that this replica has no room for a tick that it claims before others.
 func (v *View) pass(tick int64) {
-	if v.Turn.pass(tick, v.Room.Max) {
+	if v.Order.pass(tick, v.Room.Max) {
 		v.Report(reports.Report{Kind: reports.Full, Job: v.Name, Tick: tick})
 	}
 }
@@ -310,7 +310,7 @@ func (v *View) Read(r protocol.Record, since, now int64) (lost bool, skipped []S
 		v.Hints = Hints{}
 	}
 	if v.Record.reading == unread { // every replica has read its records at about this time
-		v.Turn.from = now
+		v.Order.from = now
 	}
 	v.Record = Record{reading: read, made: true, defined: true, since: since, Paused: r.Paused}
 	if !r.Resumed.IsZero() {

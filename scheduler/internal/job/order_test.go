@@ -28,7 +28,7 @@ func ranked(t *testing.T, others int, f func(v *View, r *replica, before []strin
 		r.Peers.Read(replicas)
 		var before []string
 		ranking := r.Peers.Current()
-		for p := v.Turn.Place(); p.Rank > 0; p = v.Turn.placeIn(ranking, before...) {
+		for p := v.Order.Place(); p.Rank > 0; p = v.Order.placeIn(ranking, before...) {
 			before = append(before, ranking.Members[p.First].ID)
 		}
 		f(v, r, before)
@@ -38,34 +38,34 @@ func ranked(t *testing.T, others int, f func(v *View, r *replica, before []strin
 func TestBackupLeavesATickToThoseBeforeIt(t *testing.T) {
 	ranked(t, 2, func(v *View, _ *replica, before []string) {
 		require.Len(t, before, 2)
-		require.EqualValues(t, 500, v.Turn.Backup())
+		require.EqualValues(t, 500, v.Order.Backup())
 		require.Equal(t, Step{State: Deferring, At: next + 500}, v.Step(next))
 
-		require.True(t, v.Turn.passedBy(next, before[0]), "it has no room")
-		require.False(t, v.Turn.passedBy(next, before[0]))
-		require.EqualValues(t, next+250, v.Turn.claimAt(next))
-		require.EqualValues(t, next+60_500, v.Turn.claimAt(next+60_000), "it may have some for the next")
+		require.True(t, v.Order.passedBy(next, before[0]), "it has no room")
+		require.False(t, v.Order.passedBy(next, before[0]))
+		require.EqualValues(t, next+250, v.Order.claimAt(next))
+		require.EqualValues(t, next+60_500, v.Order.claimAt(next+60_000), "it may have some for the next")
 
 		v.Peers.Work.See(before[1], []reports.Report{{Kind: reports.Granted, Tick: next}}, next+900)
-		require.EqualValues(t, next+900+250, v.Turn.claimAt(next), "the first that has room works off the same instant")
-		v.Turn.CountFrom(next + 2000)
-		require.EqualValues(t, next+2250, v.Turn.claimAt(next))
-		require.Zero(t, v.Turn.claimAt(0))
+		require.EqualValues(t, next+900+250, v.Order.claimAt(next), "the first that has room works off the same instant")
+		v.Order.CountFrom(next + 2000)
+		require.EqualValues(t, next+2250, v.Order.claimAt(next))
+		require.Zero(t, v.Order.claimAt(0))
 	})
 }
 
 func TestHolderThatIsGoneIsNotWaitedFor(t *testing.T) {
 	ranked(t, 2, func(v *View, _ *replica, before []string) {
-		require.EqualValues(t, 200, v.Turn.Takeover())
-		require.EqualValues(t, 100, v.Turn.Takeover(before[0]))
-		require.EqualValues(t, 100, v.Turn.Takeover(before[1]))
-		require.EqualValues(t, 200, v.Turn.Takeover("nobody"))
+		require.EqualValues(t, 200, v.Order.Takeover())
+		require.EqualValues(t, 100, v.Order.Takeover(before[0]))
+		require.EqualValues(t, 100, v.Order.Takeover(before[1]))
+		require.EqualValues(t, 200, v.Order.Takeover("nobody"))
 	})
 }
 
 func TestReplicaSaysOnceThatItHasNoRoomIfOthersWaitForIt(t *testing.T) {
 	ranked(t, 2, func(v *View, _ *replica, _ []string) {
-		require.False(t, v.Turn.pass(next, 1), "nobody is behind it")
+		require.False(t, v.Order.pass(next, 1), "nobody is behind it")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		v, r := newView(t)
@@ -76,8 +76,8 @@ func TestReplicaSaysOnceThatItHasNoRoomIfOthersWaitForIt(t *testing.T) {
 		v.WaitForRoom(next, next)
 		v.WaitForRoom(next, next+1)
 		require.Equal(t, []reports.Report{{Kind: reports.Full, Job: "job", Tick: next}}, r.reported)
-		require.True(t, v.Turn.pass(next+60_000, 1))
-		require.False(t, v.Turn.pass(next+120_000, 0), "the job never runs here")
+		require.True(t, v.Order.pass(next+60_000, 1))
+		require.False(t, v.Order.pass(next+120_000, 0), "the job never runs here")
 	})
 }
 
