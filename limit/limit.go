@@ -20,7 +20,8 @@
 //   - A request whose reply was lost is sent again, up to three times within 10 s, and takes its
 //     units once, whatever others take meanwhile. After that it is unknown whether they were taken:
 //     calling again may take them twice. More than the limit is never allowed.
-//   - When many processes want one name, each tries until the context ends. That is no error.
+//   - When many processes want one name, they are in each other's way on stores other than Redis, and
+//     each tries until the context ends. That is no error.
 //   - A store that has lost its memory, or went back to a snapshot, gets back what a process that
 //     asks knows. What none knows is free to be taken again.
 //   - When the store's clock is set back, all of a bucket counts as used, and a window lasts up to

@@ -40,7 +40,7 @@
 //	value of NAME          the record of its ticks, and the plain lock of that name: package record, Record
 //	list of NAME           its history: settled ticks, newest first, with the notes of holders
 //	value of lock:NAME     the lock of that name, and its queue: package record, Lock
-//	value of limit:NAME    the units taken of the limit of that name: package record, Limit
+//	value of limit:NAME    the units taken of the limit of that name, unless the store decides by itself: package record, Limit
 //	list of journal:NAME   its journal; journal: is that of the namespace
 //	list of audit:N        part N of the audit log of the namespace; the value of audit: says which parts there are
 //	value of member:HOLDER a member, whose lease is its life; the value of member: lists the holders

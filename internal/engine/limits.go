@@ -56,6 +56,9 @@ var errTaken = errors.New("it is unknown whether the units were taken: the store
 
 // takeOnce sends a batch. If the same batch is sent again, the answer is the same, or errTaken.
 func (s *Session) takeOnce(ctx context.Context, name string, b *takenBatch) error {
+	if s.options.Take != nil {
+		return s.takeThere(ctx, name, b)
+	}
 	l, ahead := new(record.Limit), max(firstAhead, s.roundTrip())
 	w := &work{key: limitPrefix + name, state: l}
 	var from *driver.Version
@@ -77,4 +80,69 @@ func (s *Session) takeOnce(ctx context.Context, name string, b *takenBatch) erro
 		return errTaken
 	}
 	return w.err
+}
+
+// Taking is a batch of requests that a store decides by itself.
+type Taking struct {
+	Name  string
+	ID    string // as that of a [record.Batch]
+	Until time.Time
+	List  []protocol.Take
+	// Known is the newest stamp that the session has seen of the limit. A store whose limit has an
+	// older one has lost what was taken since, and decides nothing, unless that stamp is Instead.
+	// Then Lost takes the place of the limit first.
+	Known, Instead int64
+	Lost           record.Limit
+}
+
+// TakenBatch is the answer to a [Taking].
+type TakenBatch struct {
+	Now     time.Time
+	Limit   record.Limit // as it was before, without what clients did
+	Stamp   int64        // that it has now
+	Decided bool         // Closed, and what the batch was granted, say how
+	record.Decision
+}
+
+var errDisagree = errors.New("the store does not decide by the rules of this release")
+
+// takeThere has the store decide a batch. What it granted is reckoned again here, by the same rules:
+// they give the answers.
+func (s *Session) takeThere(ctx context.Context, name string, b *takenBatch) error {
+	key := limitPrefix + name
+	known, _ := s.guess.get(key)
+	q := &Taking{Name: name, ID: b.id, List: b.list, Known: known.Version.Stamp, Instead: -1}
+	now := s.clock.reckon()
+	for {
+		if !b.lost { // the store would refuse it if now were far from its time
+			b.until = now.Add(record.TakenFor).Truncate(time.Microsecond)
+		}
+		q.Until = b.until
+		sent := time.Now()
+		a, err := s.options.Take(ctx, q)
+		s.took.Store(int64(time.Since(sent)))
+		if err != nil {
+			return err
+		}
+		now = a.Now
+		s.clock.set(now)
+		switch {
+		case a.Decided:
+			var granted uint64
+			if b.taken, granted = a.Limit.Decide(b.list, a.Decision, record.At(now)); !a.Repeated && granted != a.OK {
+				return errDisagree
+			}
+			s.guess.set(key, driver.Value{Version: driver.Version{Stamp: a.Stamp}, Data: a.Limit.Encode(a.Stamp)})
+			return nil
+		case a.Stamp < q.Known && a.Stamp != q.Instead:
+			var newer record.Limit
+			if err := newer.Decode(name, known.Data, known.Version.Stamp, nil); err != nil {
+				return err
+			}
+			q.Instead, q.Lost = a.Stamp, a.Limit
+			q.Lost.Restore(&newer)
+		case b.lost:
+			return errTaken
+		}
+	}
 }

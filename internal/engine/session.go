@@ -43,8 +43,10 @@ type Session struct {
 
 // Options are what a session may be told of its store.
 type Options struct {
-	Hint    func(err error) string // what to change when a call fails with err; "" when it cannot say
-	Waiting func()                 // is called when a claim of a lock has joined a queue, so that the store looks for notifications more often
+	Hint func(err error) string // what to change when a call fails with err; "" when it cannot say
+	// Take, if set, has the store decide requests for units of a limit.
+	Take    func(ctx context.Context, q *Taking) (TakenBatch, error)
+	Waiting func() // is called when a claim of a lock has joined a queue, so that the store looks for notifications more often
 }
 
 // NewSession makes a session over a store, in which the namespace is the caller's. The namespace

@@ -45,8 +45,8 @@ const (
 	MaxBatch = 64
 	// TakenFor is for how long a batch may be sent again, by the store's clock.
 	TakenFor = 10 * time.Second
-	// maxDone is how many clients may take units within that time. One more is refused.
-	maxDone = 1024
+	// MaxClients is how many clients may take units within that time. One more is refused.
+	MaxClients = 1024
 	// keepLimit is for how long the value of a limit is kept at least.
 	keepLimit = time.Minute
 )
@@ -56,15 +56,45 @@ const (
 // again has the until of the first time. It reports false when that has passed, or the store's
 // clock was set back since: then it may not be remembered any more whether the batch was answered.
 func (l *Limit) Take(id string, until time.Time, list []protocol.Take, ahead time.Duration, at *Moment) ([]protocol.Taken, bool) {
-	l.keep = keepLimit
 	if late(until, at) || until.After(at.now.Add(TakenFor)) {
 		return nil, false
 	}
 	l.forget(at)
-	answers := make([]protocol.Taken, len(list))
 	mine := Batch{ID: id, Ends: until}
 	before := slices.IndexFunc(l.Done, func(b Batch) bool { return b.client() == mine.client() })
-	repeated, full := before >= 0 && l.Done[before].ID == id, before < 0 && len(l.Done) >= maxDone
+	if before >= 0 && l.Done[before].ID == id {
+		present := Limit{Full: l.Full, Slots: slices.Clone(l.Slots)} // a repeated batch changes nothing
+		answers, _ := present.Decide(list, Decision{Repeated: true, OK: l.Done[before].OK}, at)
+		l.keep = present.keep
+		return answers, true
+	}
+	d := Decision{Ahead: ahead}
+	if before < 0 && len(l.Done) >= MaxClients {
+		d.Closed = max(l.Done[0].Ends.Sub(at.now), 1)
+	}
+	answers, granted := l.Decide(list, d, at)
+	if mine.OK = granted; granted != 0 {
+		if before >= 0 {
+			l.Done = slices.Delete(l.Done, before, before+1)
+		}
+		l.Done = append(l.Done, mine)
+	}
+	return answers, true
+}
+
+// Decision says under which circumstances [Limit.Decide] decides.
+type Decision struct {
+	Repeated bool   // the batch was decided before, and took the units of the requests in OK
+	OK       uint64 // as in [Batch]
+	// Closed is for how long nothing is granted, because too many clients have taken units.
+	Closed time.Duration
+	Ahead  time.Duration // see [Limit.Take]
+}
+
+// Decide answers valid requests, one after the other, and returns which it granted, as in [Batch].
+// lua/take.lua of package redislease takes units by the same rules.
+func (l *Limit) Decide(list []protocol.Take, d Decision, at *Moment) (answers []protocol.Taken, granted uint64) {
+	answers, l.keep = make([]protocol.Taken, len(list)), KeepLimit(list)
 	waiting := map[protocol.Limit]int{} // units that waiting callers come back for
 	for n, t := range list {
 		var v view
@@ -73,32 +103,36 @@ func (l *Limit) Take(id string, until time.Time, list []protocol.Take, ahead tim
 		} else {
 			v = l.bucket(t.Limit, at)
 		}
-		l.keep = max(l.keep, v.longest+keepLimit)
-		switch wait := v.wait(t.Units); {
-		case repeated:
-			answers[n].OK = l.Done[before].OK&(1<<n) != 0
-		case wait <= 0 && !full:
-			answers[n].OK, mine.OK = true, mine.OK|1<<n
-			v.take(t.Units, ahead)
+		switch {
+		case d.Repeated:
+			answers[n].OK = d.OK&(1<<n) != 0
+		case v.wait(t.Units) <= 0 && d.Closed == 0:
+			answers[n].OK, granted = true, granted|1<<n
+			v.take(t.Units, d.Ahead)
 		}
 		if !answers[n].OK {
-			answers[n].Wait = max(v.wait(t.Units+waiting[t.Limit]), 1)
-			if full {
-				answers[n].Wait = max(answers[n].Wait, l.Done[0].Ends.Sub(at.now))
-			}
+			answers[n].Wait = max(v.wait(t.Units+waiting[t.Limit]), d.Closed, 1)
 			if t.Waits {
 				waiting[t.Limit] += t.Units
 			}
 		}
 		answers[n].Remaining = v.remaining()
 	}
-	if mine.OK != 0 {
-		if before >= 0 {
-			l.Done = slices.Delete(l.Done, before, before+1)
+	return answers, granted
+}
+
+// KeepLimit is for how long the value of a limit is kept at least after these requests: until
+// nothing that they took matters any more, and a while longer.
+func KeepLimit(list []protocol.Take) time.Duration {
+	keep := keepLimit
+	for _, t := range list {
+		longest := t.Limit.Time(t.Limit.Burst)
+		if t.Limit.Window {
+			longest = 2 * t.Limit.Per
 		}
-		l.Done = append(l.Done, mine)
+		keep = max(keep, longest+keepLimit)
 	}
-	return answers, true
+	return keep
 }
 
 // forget forgets the batches that are not sent again. If the clock was set back, none is remembered
@@ -123,7 +157,6 @@ type view struct {
 	wait      func(units int) time.Duration // until they can be taken, 0 or less when they can; of more than there can be, a guess
 	take      func(units int, ahead time.Duration)
 	remaining func() int
-	longest   time.Duration // after which nothing of it matters
 }
 
 func (l *Limit) bucket(b protocol.Limit, at *Moment) view {
@@ -135,8 +168,7 @@ func (l *Limit) bucket(b protocol.Limit, at *Moment) view {
 	}
 	full := func() time.Time { return later(l.Full, at.now) }
 	return view{
-		longest: size,
-		wait:    func(units int) time.Duration { return full().Add(b.Time(units) - size).Sub(at.now) },
+		wait: func(units int) time.Duration { return full().Add(b.Time(units) - size).Sub(at.now) },
 		take: func(units int, _ time.Duration) {
 			from := full()
 			l.Full = from.Add(b.Time(units))
@@ -151,12 +183,12 @@ func (l *Limit) bucket(b protocol.Limit, at *Moment) view {
 }
 
 func (l *Limit) window(w protocol.Limit, at *Moment) view {
-	slot := slotOf(w.Per)
-	over := func(s Slot) bool { return !at.now.Before(s.At.Add(w.Per)) }
+	per, slot := WindowOf(w)
+	over := func(s Slot) bool { return !at.now.Before(s.At.Add(per)) }
 	used := 0
 	for i := range l.Slots {
 		s := &l.Slots[i]
-		if s.At.After(at.now.Add(w.Per)) { // the store's clock was set back
+		if s.At.After(at.now.Add(per)) { // the store's clock was set back
 			s.At = at.now.Add(slot)
 		}
 		if !over(*s) {
@@ -165,7 +197,6 @@ func (l *Limit) window(w protocol.Limit, at *Moment) view {
 	}
 	slices.SortStableFunc(l.Slots, func(a, b Slot) int { return a.At.Compare(b.At) })
 	return view{
-		longest: 2 * w.Per,
 		wait: func(units int) time.Duration {
 			missing := used + units - w.Count
 			for _, s := range l.Slots {
@@ -176,11 +207,11 @@ func (l *Limit) window(w protocol.Limit, at *Moment) view {
 					continue
 				}
 				if missing -= s.Units; missing <= 0 {
-					return s.At.Add(w.Per).Sub(at.now)
+					return s.At.Add(per).Sub(at.now)
 				}
 			}
 			if missing > 0 {
-				return w.Per
+				return per
 			}
 			return 0
 		},
@@ -189,11 +220,11 @@ func (l *Limit) window(w protocol.Limit, at *Moment) view {
 				if !over(s) {
 					return false
 				}
-				at.after(s.At.Add(w.Per))
+				at.after(s.At.Add(per))
 				return true
 			})
 			used += units
-			t := at.now.Add(ahead + slot).Truncate(slot)
+			t := time.Unix(0, at.now.Add(ahead).UnixNano()/int64(slot)*int64(slot)).Add(slot).UTC()
 			at.until(t)
 			if n := len(l.Slots); n > 0 && !l.Slots[n-1].At.Before(t) {
 				l.Slots[n-1].Units += units
@@ -205,8 +236,12 @@ func (l *Limit) window(w protocol.Limit, at *Moment) view {
 	}
 }
 
-// slotOf is how much of a window is one slot: a sixty-fourth, and at least a millisecond.
-func slotOf(per time.Duration) time.Duration { return max(per/64, time.Millisecond) }
+// WindowOf returns how long a window and one of its slots are, in whole microseconds: a slot is a
+// sixty-fourth of the window, and at least a millisecond.
+func WindowOf(w protocol.Limit) (per, slot time.Duration) {
+	per = (w.Per + time.Microsecond - 1).Truncate(time.Microsecond)
+	return per, max(per/64, time.Millisecond).Truncate(time.Microsecond)
+}
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

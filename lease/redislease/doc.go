@@ -5,6 +5,7 @@
 //	solotick:{NAMESPACE/N}:NAME         the record of a name and its history, a hash; see lua/values.lua. N, from 0 to 15,
 //	                                    follows from the name
 //	solotick:{NAMESPACE/N}:journal:NAME notes about it for people, a hash; those about the namespace without a NAME
+//	solotick:{NAMESPACE/N}:limit:NAME   the units taken of a limit, a hash; see lua/take.lua
 //	solotick:{NAMESPACE}                the format of the keys, and since when this server remembers the namespace, a hash
 //	solotick:{NAMESPACE}:triggered      the triggers, pauses and resumptions of the last minute
 //	solotick:{NAMESPACE}:members        what each member says about itself,

@@ -45,7 +45,7 @@ var (
 	scripts = []*script{
 		growingScript, gracedScript, essentialScript, readScript, sinceScript,
 		noteScript, heartbeatScript, announceScript, stayScript, membersScript, setPutScript, setKeepScript, setGetScript, membersKnownScript, membersInfoScript,
-		nodeScript, nodeGrowsScript,
+		nodeScript, nodeGrowsScript, takeScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		guardedLockClaimScript, lockRenewScript, lockViewScript,
 	}

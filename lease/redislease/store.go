@@ -109,7 +109,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 		scripts.scripts[growingOp] = gracedScript
 	}
 	s.router = newRouter(own, o.timeout, o.replicas > 0, scripts)
-	if s.Session, err = engine.NewSession(s.values, namespace, engine.Options{Hint: Hint}); err != nil {
+	if s.Session, err = engine.NewSession(s.values, namespace, engine.Options{Hint: Hint, Take: s.take}); err != nil {
 		end()
 		return nil, err
 	}

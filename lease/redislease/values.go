@@ -19,7 +19,7 @@ const tags = 16
 
 // format is the version of the layout of a namespace's keys; a release that finds another one
 // touches nothing.
-const format = "3"
+const format = "4"
 
 // formatError is the error of calls on a namespace whose keys are of another release. It matches
 // lease.ErrPermanent.

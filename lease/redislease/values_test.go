@@ -164,9 +164,9 @@ func TestANamespaceOfAnotherFormatIsRefused(t *testing.T) {
 	srv := redistest.Start(t)
 	admin := srv.Client(t)
 	require.NoError(t, admin.Set(t.Context(), "solotick:{default}", time.Now().UnixMicro(), 0).Err()) // as releases before
-	require.NoError(t, admin.HSet(t.Context(), "solotick:{later}", "format", "4").Err())
+	require.NoError(t, admin.HSet(t.Context(), "solotick:{later}", "format", "5").Err())
 	require.NoError(t, admin.HSet(t.Context(), "solotick:{before}", "format", "2").Err())
-	for namespace, format := range map[string]string{"default": "1", "later": "4", "before": "2"} {
+	for namespace, format := range map[string]string{"default": "1", "later": "5", "before": "2"} {
 		s := openIn(t, srv.Addr(), namespace)
 		_, err := s.Claim(t.Context(), claimOf("job", 100, "a", "r"))
 		var fault *redislease.FormatError
