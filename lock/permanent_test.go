@@ -32,7 +32,7 @@ func TestErrorThatTimeDoesNotCureIsReturned(t *testing.T) {
 		"a password is missing": {[]redistest.Option{redistest.WithConf("requirepass", secret)}, redis.Options{}, nil, "NOAUTH"},
 		"the password is wrong": {[]redistest.Option{redistest.WithConf("requirepass", secret)}, redis.Options{Password: "wrong"}, nil, "WRONGPASS"},
 		"no such database":      {nil, redis.Options{DB: 99}, nil, "DB index is out of range"},
-		"a key of another type": {nil, redis.Options{}, []any{"set", "solotick:{default:stock}:lock", "text"}, "WRONGTYPE"},
+		"a key of another type": {nil, redis.Options{}, []any{"set", redislease.Key("default", "lock:stock"), "text"}, "WRONGTYPE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

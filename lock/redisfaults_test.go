@@ -15,6 +15,7 @@ import (
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
 )
 
 // A grant whose answer is lost is found again, with no other in between.
@@ -235,7 +236,7 @@ func TestLockTokensRiseAfterFailoverToSlowerClock(t *testing.T) {
 	locks := dial(t, srv.Addr())
 	release(t, acquire(t, locks.Mutex("stock")))
 	ahead := time.Now().Add(time.Hour).UnixMicro()
-	require.NoError(t, srv.Client(t).HSet(t.Context(), "solotick:{default:stock}:lock", "token", ahead).Err())
+	require.NoError(t, srv.Client(t).HSet(t.Context(), redislease.Key("default", "lock:stock"), "token", ahead).Err())
 	h := acquire(t, locks.Mutex("stock"))
 	require.Greater(t, h.Token(), ahead)
 	release(t, h)

@@ -17,15 +17,13 @@
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
 //	solotick:NAMESPACE:progress         the channel of messages from one member to all
-//	solotick:{NAMESPACE:NAME}:lock      the lock of a name, its holds and its queue, a hash; see lua/lock.lua
+//	solotick:{NAMESPACE/N}:lock:NAME    the lock of a name, its holds and its queue, a hash; see lua/lock.lua
 //	solotick:NAMESPACE:line             the channel on which the next waiters are notified. On Cluster instead:
-//	solotick:{NAMESPACE:NAME}:told      the sharded channel for that lock alone, and
-//	solotick:{NAMESPACE}:told           one that shows whether anything can be notified
+//	solotick:{NAMESPACE/N}:line         the sharded channel for the locks of one N
 //
-// Every script touches keys of one hash tag, and only those that it declares. The renewal of many
-// locks is the exception, which on Cluster is a script for each. A record is one key, and a lock is
-// one, and so each moves with its slot as a whole. So the store works on Redis Cluster. It needs
-// Redis 7.0 or Valkey 7.2, and these rights of its user:
+// On Cluster a script touches keys of one hash tag, and only those that it declares. A record is one
+// key, and a lock is one, and so each moves with its slot as a whole. So the store works on Redis
+// Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
 //
 //	ACL rules: ~solotick:* &solotick:* +eval +evalsha +scan +time +ping +select +publish +subscribe +unsubscribe
 //	           +get +set +hget +hset +hmget +hgetall +hdel +hexists +hlen +zadd +zrem +zscore +zrange +zrangebyscore
@@ -41,14 +39,11 @@
 //
 // # Who is notified on Cluster
 //
-// Redis Cluster sends a message to all servers, unless its channel belongs to a slot. So each lock
-// has a channel of its own, which only the servers that keep the lock know. A process subscribes to
-// the channels of the locks that it waits for or looks at. It does so from a claim with a WaiterTTL
-// until that has run out, and for five seconds after Lock. The channels share one connection to
-// each server. A channel that moves, or whose server fails, is subscribed to again. Then all
-// waiters for that lock in the process are notified, as messages may have been missed. A process
-// that neither waits for a lock nor watches it learns at its next renewal that ForceRelease has
-// taken its hold away.
+// Redis Cluster sends a message to all servers, unless its channel belongs to a slot. So the locks of
+// each N have a channel in their slot, which only the server that keeps them knows. A process that
+// listens has one connection to each server for these sixteen channels. Channels that move, or whose
+// server fails, are subscribed to again. Then all waiters in the process ask once more, as messages
+// may have been missed.
 //
 // # What it does about Redis
 //
@@ -65,7 +60,7 @@
 //     in scripts of up to 128. Operations that end or keep something go first. On Cluster a script
 //     has one hash tag, of which a namespace has 16. One record that cannot be read fails no other.
 //     Of a slot that moves each record is asked for by itself.
-//   - Renewals of many locks are one script for up to 128 of them; on Cluster, one per lock, in one
+//   - Renewals of many locks are one script for up to 128 of them; on Cluster, of one N, and in one
 //     pipeline to each server. What one server keeps does not wait for another, and a slot that has
 //     moved is followed.
 //   - A client of Sentinel is asked for the master once a second, beside each new connection. When

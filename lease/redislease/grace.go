@@ -62,7 +62,7 @@ var (
 	//go:embed lua/grace_lock.lua
 	graceLockSource string
 
-	guardedLockClaimScript = newScript("#!lua", graceSource, graceLockSource, lockClaimFastSource, clockSource, lockSource, lockWakeSource, lockClaimSource)
+	guardedLockClaimScript = newScript("#!lua", graceSource, graceLockSource, lockClaimFastSource, clockSource, lockSource, publishedSource, lockWakeSource, lockClaimSource)
 )
 
 // guard makes the claim of a lock one that the grace may refuse.

@@ -18,8 +18,6 @@ var (
 	lockSource string
 	//go:embed lua/lock_wake.lua
 	lockWakeSource string
-	//go:embed lua/lock_wake_sharded.lua
-	lockShardedWakeSource string
 	//go:embed lua/lock_claim_fast.lua
 	lockClaimFastSource string
 	//go:embed lua/lock_claim.lua
@@ -38,8 +36,13 @@ var (
 	lockRenewScript = newScript("#!lua flags=allow-oom", clockSource, lockSource, lockRenewSource)
 	lockViewScript  = newScript("#!lua flags=no-writes,allow-oom", clockSource, lockSource, lockViewSource)
 
-	published = newLockScripts(lockWakeSource)
-	sharded   = newLockScripts(lockShardedWakeSource) // on Cluster
+	published = newLockScripts(publishedSource)
+	sharded   = newLockScripts(shardedSource) // on Cluster
+)
+
+const (
+	publishedSource = "local SHARDED = false\n"
+	shardedSource   = "local SHARDED = true\n"
 )
 
 // lockScripts are the scripts that notify the next waiters.
@@ -49,9 +52,9 @@ type lockScripts struct {
 
 func newLockScripts(wake string) lockScripts {
 	return lockScripts{
-		claim:   newScript("#!lua", lockClaimFastSource, clockSource, lockSource, wake, lockClaimSource),
-		release: newScript("#!lua flags=allow-oom", lockReleaseFastSource, clockSource, lockSource, wake, lockReleaseSource),
-		force:   newScript("#!lua flags=allow-oom", clockSource, lockSource, wake, lockForceSource),
+		claim:   newScript("#!lua", lockClaimFastSource, clockSource, lockSource, wake, lockWakeSource, lockClaimSource),
+		release: newScript("#!lua flags=allow-oom", lockReleaseFastSource, clockSource, lockSource, wake, lockWakeSource, lockReleaseSource),
+		force:   newScript("#!lua flags=allow-oom", clockSource, lockSource, wake, lockWakeSource, lockForceSource),
 	}
 }
 
@@ -62,9 +65,9 @@ func (s *store) lockScripts() *lockScripts {
 	return &published
 }
 
-const lockSuffix = ":lock"
+const lockPrefix = "lock:"
 
-func (s *store) lockKey(name string) string { return s.key(name) + lockSuffix }
+func (s *store) lockKey(name string) string { return Key(s.namespace, lockPrefix+name) }
 
 // lockID is the field by which a lock knows a hold or a waiter.
 func lockID(holder, request string) string { return holder + " " + request }
@@ -95,9 +98,6 @@ func (s *store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protoco
 	}
 	if err := s.values.check(ctx); err != nil {
 		return a, err
-	}
-	if c.WaiterTTL > 0 {
-		s.interest.note(c.Name, c.WaiterTTL+graceAfterTTL)
 	}
 	cmd, err := s.router.do(ctx, s.guard(ctx, s.lockClaimCmd(ctx, c)))
 	few := short(cmd, err)
@@ -133,11 +133,7 @@ func (s *store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []e
 			valid = append(valid, i)
 		}
 	}
-	size := locksPerScript
-	if s.router.cluster != nil {
-		size = 1 // names live in slots of their own
-	}
-	parts := slices.Collect(slices.Chunk(valid, size))
+	parts := s.lockParts(grants, valid)
 	cmds := make([]*redis.Cmd, len(parts))
 	for i, part := range parts {
 		cmds[i] = s.lockRenewal(ctx, grants, part)
@@ -147,7 +143,7 @@ func (s *store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []e
 		var kept []any
 		var few error // of replicas
 		err := ended
-		if err == nil && len(part) > 1 && errors.Is(cmds[i].Err(), protocol.ErrRecord) {
+		if err == nil && len(part) > 1 && failsAsOne(cmds[i].Err()) {
 			s.renewHalves(ctx, grants, part, answers)
 			continue
 		}
@@ -174,8 +170,30 @@ func (s *store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []e
 	return answers
 }
 
-// renewHalves renews those of the grants that part lists by two scripts: one lock that cannot be
-// read fails the script of all.
+// lockParts divides grants, by their indices, into those that one script renews: on Cluster they
+// have one tag.
+func (s *store) lockParts(grants []protocol.LockGrant, indices []int) (parts [][]int) {
+	if s.router.cluster == nil {
+		return slices.Collect(slices.Chunk(indices, locksPerScript))
+	}
+	var byTag [tags][]int
+	for _, i := range indices {
+		tag := tagOf(lockPrefix + grants[i].Name)
+		byTag[tag] = append(byTag[tag], i)
+	}
+	for _, list := range byTag {
+		parts = slices.AppendSeq(parts, slices.Chunk(list, locksPerScript))
+	}
+	return parts
+}
+
+// failsAsOne reports whether one lock may have failed the script of several: one that cannot be
+// read, or one of a slot that moves.
+func failsAsOne(err error) bool {
+	return err != nil && (errors.Is(err, protocol.ErrRecord) || isRedirect(err))
+}
+
+// renewHalves renews those of the grants that part lists by two scripts: see failsAsOne.
 func (s *store) renewHalves(ctx context.Context, grants []protocol.LockGrant, part []int, answers []error) {
 	for half := range slices.Chunk(part, (len(part)+1)/2) {
 		some := make([]protocol.LockGrant, len(half))
@@ -262,7 +280,6 @@ func (s *store) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 	if err := checkName(name); err != nil {
 		return protocol.Lock{}, err
 	}
-	s.interest.note(name, lookedAt)
 	cmd, err := s.router.do(ctx, s.lockViewCmd(ctx, s.lockKey(name)))
 	var l protocol.Lock
 	if err == nil {

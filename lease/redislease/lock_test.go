@@ -162,7 +162,7 @@ func TestLockTokensRiseWhenServerClockGoesBack(t *testing.T) {
 		name := fmt.Sprint("lock", limit)
 		lockGranted(t, s, lockOf(name, "a", "r", 1, 3))
 		ahead := time.Now().Add(time.Hour).UnixMicro()
-		require.NoError(t, admin.HSet(t.Context(), "solotick:{ns:"+name+"}:lock", "token", ahead).Err())
+		require.NoError(t, admin.HSet(t.Context(), redislease.Key("ns", "lock:"+name), "token", ahead).Err())
 		for n := range int64(3) {
 			c := lockOf(name, "b", fmt.Sprint(n), 1, 3)
 			g := lockGranted(t, s, c)
@@ -177,7 +177,7 @@ func TestLockTokensRiseWhenServerClockGoesBack(t *testing.T) {
 func TestLocksAreForgottenWithinMinutes(t *testing.T) {
 	srv := redistest.Start(t)
 	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
-	const key, hour = "solotick:{ns:lock}:lock", time.Hour
+	key, hour := redislease.Key("ns", "lock:lock"), time.Hour
 	const least, most = 5 * time.Minute, 7 * time.Minute
 	lasts := func(from, to time.Duration) {
 		t.Helper()
@@ -246,19 +246,19 @@ func TestALockThatEndedLeavesNoFields(t *testing.T) {
 			Name: "lock", Holder: h.Holder, Request: h.Request, Token: h.Token, TTL: long, Permits: h.Permits, Limit: 2,
 		}))
 	}
-	fields, err := admin.HKeys(t.Context(), "solotick:{ns:lock}:lock").Result()
+	fields, err := admin.HKeys(t.Context(), redislease.Key("ns", "lock:lock")).Result()
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"token", "born", "until", "gone", "arrived", "owed"}, fields)
 	keys, err := admin.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"solotick:{ns:lock}:lock", "solotick:{ns}"}, keys)
+	require.ElementsMatch(t, []string{redislease.Key("ns", "lock:lock"), "solotick:{ns}"}, keys)
 	for i := range 300 { // what it remembers is bounded
 		c := lockOf("lock", "a", fmt.Sprint(i), 2, 2)
 		g := lockGranted(t, s, c)
 		_, err := s.ForceRelease(t.Context(), "lock", g.Token)
 		require.NoError(t, err)
 	}
-	gone, err := admin.HGet(t.Context(), "solotick:{ns:lock}:lock", "gone").Result()
+	gone, err := admin.HGet(t.Context(), redislease.Key("ns", "lock:lock"), "gone").Result()
 	require.NoError(t, err)
 	require.Equal(t, 64, strings.Count(gone, "\n"))
 }

@@ -14,27 +14,25 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Locks implements [protocol.Store]. On Cluster the servers are asked one after the other, and the
-// cursor names the one to ask next. A lock that moves from one server to another meanwhile may be
+// Locks implements [protocol.Store]. A lock that moves from one server to another meanwhile may be
 // missed.
 func (s *store) Locks(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
 	if prefix != "" && !protocol.ValidName(prefix) { // a pattern's special characters are in no name
 		return nil, "", context.Cause(ctx)
 	}
-	start := strings.TrimSuffix(s.key(""), "}") + prefix
-	keys, next, err := s.scan(ctx, start+"*}"+lockSuffix, cursor, max(count, 1))
+	keys, next, err := s.values.keys(ctx, lockPrefix+prefix, cursor, count)
 	if err != nil {
 		return nil, "", fmt.Errorf("locks: %w", err)
 	}
 	cmds := make([]*redis.Cmd, len(keys))
 	for i, key := range keys {
-		cmds[i] = s.lockViewCmd(ctx, key)
+		cmds[i] = s.lockViewCmd(ctx, Key(s.namespace, key))
 	}
 	if cmds, err = s.router.all(ctx, cmds); err != nil {
 		return nil, "", fmt.Errorf("locks: %w", err)
 	}
 	for i, cmd := range cmds {
-		name := keys[i][len(start)-len(prefix) : len(keys[i])-len("}"+lockSuffix)]
+		name := keys[i][len(lockPrefix):]
 		l, err := readLock(name, cmd)
 		if err != nil {
 			return nil, "", fmt.Errorf("lock %q: %w", name, err)
@@ -46,8 +44,17 @@ func (s *store) Locks(ctx context.Context, prefix, cursor string, count int) (lo
 	return locks, next, nil
 }
 
-// scan looks for keys on one server, about count at a time. The cursor is the server's address and
-// its own cursor.
+// keys looks for keys that begin with prefix on one server.
+func (v *values) keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
+	keys, next, err = v.store.scan(ctx, "solotick:{"+v.store.namespace+"/*}:"+prefix+"*", cursor, max(count, 1))
+	for i, key := range keys {
+		_, keys[i], _ = strings.Cut(key, "}:")
+	}
+	return keys, next, err
+}
+
+// scan looks for keys on one server, about count at a time. On Cluster the servers are asked one
+// after the other: the cursor is the server's address and its own cursor.
 func (s *store) scan(ctx context.Context, pattern, cursor string, count int) (keys []string, next string, err error) {
 	addr, from, _ := strings.Cut(cursor, " ")
 	if _, err := strconv.ParseUint(cmp.Or(from, "0"), 10, 64); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -23,7 +24,6 @@ func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 	t.Parallel()
 	const permits, ttl = 8, 500 * time.Millisecond
 	c := startCluster(t)
-	store := openFor(t, redis.NewClusterClient(c.options()))
 	type kind struct {
 		one, all lock.Lock
 		limit    int
@@ -41,13 +41,15 @@ func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			const rounds = 20 // what happens in one depends on which requests meet the move
 			for round := range rounds {
+				const from = 0
+				namespace := fmt.Sprint(what, round) // whose slots are all where they were
+				store := openForIn(t, redis.NewClusterClient(c.options()), namespace)
 				locks := lock.New(store)
 				defer locks.Close()
-				const from = 0
-				name := c.nameOn(t, from, fmt.Sprint(what[:4], round))
+				name := c.nameIn(t, namespace, from, "permits")
 				l := kindOf(locks, name)
 				users := use(t, l.one, 2, permits/2) // so that some are always free
-				slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{default:"+name+"}").Result()
+				slot, err := c.admins[0].ClusterKeySlot(t.Context(), redislease.Key(namespace, "lock:"+name)).Result()
 				require.NoError(t, err)
 
 				died := 0

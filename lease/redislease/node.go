@@ -108,6 +108,8 @@ func (n *Node) Do(ctx context.Context, ops []quorumnode.Op) (quorumnode.State, e
 	return s, nil
 }
 
+func (n *Node) key(name string) string { return "solotick:{" + n.store.namespace + ":" + name + "}" }
+
 func (n *Node) command(ctx context.Context, ops []quorumnode.Op) *redis.Cmd {
 	script := nodeScript
 	keys := make([]string, 1, 1+len(ops))
@@ -124,7 +126,7 @@ func (n *Node) command(ctx context.Context, ops []quorumnode.Op) *redis.Cmd {
 		if !op.Since.IsZero() {
 			since = strconv.FormatInt(op.Since.UnixMicro(), 10)
 		}
-		keys = append(keys, n.store.key(op.Key)+registerSuffix)
+		keys = append(keys, n.key(op.Key)+registerSuffix)
 		args = append(args, what, op.Ballot, since, op.Value, op.Age.Microseconds(), max(0, op.Keep.Milliseconds()))
 	}
 	return script.command(ctx, keys, args...)
@@ -157,7 +159,7 @@ func readNodeState(cmd *redis.Cmd) (s quorumnode.State, err error) {
 
 // Keys implements quorum.Node.
 func (n *Node) Keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
-	start := strings.TrimSuffix(n.store.key(""), "}")
+	start := strings.TrimSuffix(n.key(""), "}")
 	keys, next, err = n.store.scan(ctx, start+prefix+"*}"+registerSuffix, cursor, count)
 	for i, key := range keys {
 		keys[i] = key[len(start) : len(key)-len("}"+registerSuffix)]

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/redislease"
 )
@@ -70,26 +69,25 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	// The server that keeps a lock now notifies its waiters, long before anybody notices that the old
 	// one hangs: waiters poll, and so learn which server that is.
 	l := listen(t, openFor(t, c.connect(), redislease.WithTimeout(3*time.Second)))
-	claims := make(map[string]protocol.LockClaim)
-	for i := range 20 {
-		name := fmt.Sprint("heard", i)
-		claims["solotick:{default:"+name+"}:told"] = waiting(lockOf(name, "a", "r", 1, 1))
-		lockGranted(t, l, waiting(lockOf(name, "a", "r", 1, 1)))
-		require.Equal(t, name, l.next(name))
-	}
-	channels, err := c.admins[c.masters()[0]].PubSubShardChannels(t.Context(), "solotick:{default:*").Result()
+	l.begins()
+	channels, err := c.admins[c.masters()[0]].PubSubShardChannels(t.Context(), "solotick:{default/*").Result()
 	require.NoError(t, err)
 	require.NotEmpty(t, channels)
+	name := "heard"
+	for i := 0; !slices.Contains(channels, queueChannelOf(name)); i++ {
+		name = fmt.Sprint("heard", i)
+	}
 	frozen := c.failsOver((*redistest.Server).Freeze)
-	again := make(map[string]bool)
 	require.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		_, _ = l.ClaimLock(ctx, claims[channels[0]])
+		_, _ = l.ClaimLock(ctx, waiting(lockOf(name, "a", "r", 1, 1)))
 		for len(l.notified) > 0 {
-			again["solotick:{default:"+<-l.notified+"}:told"] = true
+			if <-l.notified == "" {
+				return true
+			}
 		}
-		return !slices.ContainsFunc(channels, func(c string) bool { return !again[c] })
+		return false
 	}, 20*time.Second, 20*time.Millisecond)
 	l.end()
 	async.goesOn()

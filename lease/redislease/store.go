@@ -26,7 +26,6 @@ type store struct {
 	router          *router
 	grace           time.Duration
 	abandonedClaims *abandonedClaims // nil when no replica is waited for
-	interest        *interest        // nil but on Cluster
 	values          *values
 	notes           notes
 }
@@ -113,9 +112,6 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 		end()
 		return nil, err
 	}
-	if s.router.cluster != nil {
-		s.interest = newInterest()
-	}
 	if o.replicas > 0 {
 		addHook(own, waiter{replicas: o.replicas, most: o.timeout})
 		s.abandonedClaims = newAbandonedClaims()
@@ -135,8 +131,6 @@ func (s *Store) Close() error {
 	return s.client.Close()
 }
 
-// Names have no colon, so that the scripts can separate the namespace of a key from its name.
-func (s *store) key(name string) string      { return "solotick:{" + s.namespace + ":" + name + "}" }
 func (s *store) fleetKey(what string) string { return "solotick:{" + s.namespace + "}" + what }
 func (s *store) channel() string             { return "solotick:" + s.namespace + ":wake" }
 

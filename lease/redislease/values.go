@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -220,15 +219,8 @@ func inAnyOrder(a, b *opCall) bool {
 // Scan implements [driver.Store]. On Cluster the servers are asked one after the other; what moves
 // from one to another meanwhile may be missed.
 func (v *values) Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
-	start := "solotick:{" + v.store.namespace + "/"
-	found, next, err := v.store.scan(ctx, start+"*}:"+prefix+"*", cursor, max(count, 1))
-	if err != nil {
+	if keys, next, err = v.keys(ctx, prefix, cursor, count); err != nil {
 		return nil, "", fmt.Errorf("scan: %w", err)
-	}
-	for _, key := range found {
-		if _, name, ok := strings.Cut(key, "}:"); ok {
-			keys = append(keys, name)
-		}
 	}
 	return v.existing(ctx, keys, next)
 }
