@@ -13,7 +13,7 @@
 //	solotick:{NAMESPACE}:alive          when the life of each ends,
 //	solotick:{NAMESPACE}:changed        when one came, went, or said something else last, and
 //	solotick:{NAMESPACE}:former         what former members of the last day said about themselves
-//	solotick:{NAMESPACE}:set:DIGEST     what many replicas have in common, such as the names of their jobs
+//	solotick:{NAMESPACE/N}:set:DIGEST   what many replicas have in common, such as the names of their jobs
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
 //	solotick:NAMESPACE:progress         the channel of messages from one member to all

@@ -26,25 +26,26 @@ var (
 	sinceSource string
 	//go:embed lua/heartbeat.lua
 	heartbeatSource string
-	//go:embed lua/announce.lua
-	announceSource string
 	//go:embed lua/stay.lua
 	staySource string
 	//go:embed lua/members.lua
 	membersSource string
+	//go:embed lua/members_info.lua
+	membersInfoSource string
 	//go:embed lua/former.lua
 	formerSource string
 
 	noteScript      = newScript("#!lua", clockSource, noteSource)
 	sinceScript     = newScript("#!lua flags=allow-oom", clockSource, memorySource, sinceSource)
 	heartbeatScript = newScript("#!lua", clockSource, memorySource, formerSource, heartbeatSource)
-	announceScript  = newScript("#!lua", clockSource, formerSource, announceSource)
 	stayScript      = newScript("#!lua flags=allow-oom", clockSource, formerSource, staySource)
 	membersScript   = newScript("#!lua flags=allow-oom", clockSource, formerSource, membersSource)
 
+	membersInfoScript = newScript("#!lua flags=no-writes,allow-oom", membersInfoSource)
+
 	scripts = []*script{
 		growingScript, gracedScript, essentialScript, readScript, sinceScript,
-		noteScript, heartbeatScript, announceScript, stayScript, membersScript, setPutScript, setKeepScript, setGetScript, membersKnownScript, membersInfoScript,
+		noteScript, heartbeatScript, stayScript, membersScript, membersInfoScript,
 		nodeScript, nodeGrowsScript, takeScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		guardedLockClaimScript, lockRenewScript, lockViewScript,

@@ -1,19 +1,17 @@
--- members: say who takes part, or who did.
--- ARGV    1 for how many ms former members are kept  2 how many of them  3 present: of these
--- returns {now, holder, life's end, what it says about itself, announced last, holder, …}; of former members the life's end
---         is 0
+-- members: say who takes part, or who did, and what each says about itself in short.
+-- ARGV    1 for how many ms former members are kept  2 how many of them  3 1: of these
+-- returns a line that tells these members from any others, and then a line for each: holder, what is left of its life in us,
+--         announced last, and the digest of what it says
 local _, now = clock()
 retire_dead(KEYS, now, ARGV[1], tonumber(ARGV[2]))
-local answer = {now}
-local function add(holder, ends, info)
+local lines = {redis.call('GET', KEYS[5]) or ''}
+local function add(holder, left, info)
   if info then
-    answer[#answer + 1] = holder
-    answer[#answer + 1] = ends
-    answer[#answer + 1] = info
-    answer[#answer + 1] = redis.call('ZSCORE', KEYS[2], holder) or '0'
+    lines[#lines + 1] = holder .. ' ' .. left .. ' ' .. (redis.call('ZSCORE', KEYS[2], holder) or '0') ..
+      ' ' .. string.sub(redis.sha1hex(info), 1, 16)
   end
 end
-if ARGV[3] then
+if ARGV[3] == '1' then
   forget_old(KEYS, now, ARGV[1])
   local former = redis.call('HGETALL', KEYS[3])
   for i = 1, #former, 2 do
@@ -22,7 +20,7 @@ if ARGV[3] then
 else
   local live = redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES')
   for i = 1, #live, 2 do
-    add(live[i], live[i + 1], redis.call('HGET', KEYS[1], live[i]))
+    add(live[i], int(tonumber(live[i + 1]) - now), redis.call('HGET', KEYS[1], live[i]))
   end
 end
-return answer
+return table.concat(lines, '\n')
