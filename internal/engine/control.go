@@ -21,13 +21,13 @@ type act struct {
 func do[A any](ctx context.Context, s *Session, what, name string, essential bool, rule func(r *record.Record, at *record.Moment) (a A, tick int64, changed bool, err error)) (A, error) {
 	var result struct {
 		answer A
+		tick   int64
 		err    error
 	}
 	_, err := s.acts.ask(ctx, s, name, act{essential, func(r *record.Record, at *record.Moment) ([]driver.Notification, bool) {
-		var tick int64
 		var changed bool
-		result.answer, tick, changed, result.err = rule(r, at)
-		return about(changed, name, tick), result.err == nil
+		result.answer, result.tick, changed, result.err = rule(r, at)
+		return about(changed, name, result.tick), result.err == nil
 	}}, func(ctx context.Context, acts []act) ([]struct{}, error) {
 		return make([]struct{}, len(acts)), s.applyOne(ctx, name, func(r *record.Record, w *work) {
 			for _, a := range acts {
@@ -43,11 +43,25 @@ func do[A any](ctx context.Context, s *Session, what, name string, essential boo
 			}
 		})
 	})
+	if err == nil { // else without a look at the result: the batch may go on for others
+		if result.err != nil {
+			return result.answer, result.err
+		}
+		err = s.note(ctx, name, result.tick)
+	}
 	if err != nil {
 		var none A
-		return none, failed(what, name, err) // without a look at the result: the batch may go on for others
+		return none, failed(what, name, err)
 	}
-	return result.answer, result.err
+	return result.answer, nil
+}
+
+// note takes down what was asked for about a name, if anything.
+func (s *Session) note(ctx context.Context, name string, tick int64) error {
+	if s.options.Note == nil || tick == 0 {
+		return nil
+	}
+	return s.options.Note(ctx, name, tick)
 }
 
 // Pause implements [protocol.Store].
@@ -90,7 +104,10 @@ func (s *Session) Trigger(ctx context.Context, t protocol.Trigger) (protocol.Tri
 	}
 	return do(ctx, s, "trigger", t.Name, false, func(r *record.Record, at *record.Moment) (a protocol.Triggered, tick int64, changed bool, err error) {
 		a, changed, err = r.Trigger(t, at)
-		return a, a.Tick, changed, err
+		if a.Status == protocol.Opened {
+			tick = a.Tick
+		}
+		return a, tick, changed, err
 	})
 }
 
@@ -117,5 +134,8 @@ func (s *Session) Repair(ctx context.Context, q protocol.Repair) (a protocol.Rep
 			return about(a.Changed, q.Name, protocol.PauseChanged)
 		}
 	})
-	return a, cmp.Or(err, answer)
+	if err = cmp.Or(err, answer); err == nil {
+		err = s.note(ctx, q.Name, protocol.PauseChanged)
+	}
+	return a, err
 }

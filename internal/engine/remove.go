@@ -30,6 +30,9 @@ func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Rem
 	if a.Status == protocol.RecordRemoved || a.Status == protocol.RecordAbsent { // perhaps an earlier try came only so far
 		err = errors.Join(s.removeJournal(ctx, q.Name), s.removeProgress(ctx, q.Name))
 	}
+	if err == nil && a.Status == protocol.RecordRemoved {
+		err = s.note(ctx, q.Name, protocol.PauseChanged)
+	}
 	return a, err
 }
 

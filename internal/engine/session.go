@@ -44,6 +44,9 @@ type Session struct {
 // Options are what a session may be told of its store.
 type Options struct {
 	Hint func(err error) string // what to change when a call fails with err; "" when it cannot say
+	// Note, if set, takes down what somebody asked for about a name, as a notification says it, for
+	// those who miss the notification.
+	Note func(ctx context.Context, name string, tick int64) error
 	// Take, if set, has the store decide requests for units of a limit.
 	Take    func(ctx context.Context, q *Taking) (TakenBatch, error)
 	Waiting func() // is called when a claim of a lock has joined a queue, so that the store looks for notifications more often

@@ -108,7 +108,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 		scripts.scripts[growingOp] = gracedScript
 	}
 	s.router = newRouter(own, o.timeout, o.replicas > 0, scripts)
-	if s.Session, err = engine.NewSession(s.values, namespace, engine.Options{Hint: Hint, Take: s.take}); err != nil {
+	if s.Session, err = engine.NewSession(s.values, namespace, engine.Options{Hint: Hint, Note: s.note, Take: s.take}); err != nil {
 		end()
 		return nil, err
 	}
@@ -173,6 +173,19 @@ func (s *store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Ans
 	}
 	if err != nil {
 		return protocol.Answer{}, err
+	}
+	return a, nil
+}
+
+// Remove implements [protocol.Store]. A repeated one finds nothing that it could write again to have
+// it confirmed, so replicas are asked whether they have that.
+func (s *store) Remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, err error) {
+	a, err = s.Session.Remove(ctx, q)
+	if err == nil && s.abandonedClaims != nil {
+		err = s.values.confirm(ctx, q.Name)
+	}
+	if err != nil {
+		return protocol.Removed{}, err
 	}
 	return a, nil
 }

@@ -95,9 +95,12 @@ func receive(ctx context.Context, sub *redis.PubSub, timeout time.Duration) (any
 }
 
 // note takes down that a tick was triggered, or that a name was paused or resumed, for those that
-// ask.
+// ask. Claims and syncs bring along all but triggers, so that an error matters of these alone.
 func (s *store) note(ctx context.Context, name string, tick int64) error {
 	_, err := s.router.do(ctx, noteScript.command(ctx, []string{s.fleetKey(":triggered")},
 		name+" "+strconv.FormatInt(tick, 10), keptFor.Microseconds()))
+	if tick < 0 {
+		return nil
+	}
 	return err
 }
