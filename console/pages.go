@@ -221,7 +221,7 @@ func (q *request) explain(query *view.TickQuery, s *reading) (e fleet.Explanatio
 		return e, err
 	}
 	query.Job = q.r.PathValue("job")
-	return q.c.fleet.WhyIn(q.r.Context(), query.Job, s.job(query.Job), query.Tick.Time, q.from.Wording)
+	return q.c.fleet.Why(q.r.Context(), query.Job, s.job(query.Job), query.Tick.Time, q.from.Wording)
 }
 
 // Reads of single jobs, which the callers of one moment share.
@@ -265,7 +265,7 @@ func (c *Console) readProgress(ctx context.Context, job string) (notified.Job, e
 }
 
 func (c *Console) readFacts(ctx context.Context) ([]fleet.Fact, error) {
-	return c.fleet.FleetFacts(ctx)
+	return c.fleet.Facts(ctx, "")
 }
 
 // marshal writes a page as JSON.

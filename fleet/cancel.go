@@ -47,13 +47,10 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act)
 		return Cancelled{}, err
 	}
 	var a protocol.Cancelled
-	var err error
-	for try := 1; ; try++ {
+	_, err := again(ctx, func() (err error) {
 		a, err = f.store.Cancel(ctx, request)
-		if err == nil || errors.Is(err, protocol.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
-			break
-		}
-	}
+		return err
+	})
 	if err != nil {
 		return Cancelled{}, named(job, err)
 	}
@@ -70,7 +67,7 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act)
 // Open returns the ticks of a job that are not settled, newest first. That of a leader task has the
 // zero time.
 func (f *Fleet) Open(ctx context.Context, job string) ([]Entry, error) {
-	r, err := f.inspect(ctx, job)
+	r, err := f.store.Inspect(ctx, job)
 	if err != nil {
 		return nil, err
 	}

@@ -77,6 +77,6 @@ func TestFactsAreSentences(t *testing.T) {
 		`The store did not answer web-1 from 2026-11-20 13:00:00 +0100 to 2026-11-20 13:00:00 +0100.`:                             {Kind: wire.FactAway, By: "web-1", From: at, To: at},
 		`of a later version: ann`: {Kind: "of_a_later_version", By: "ann"},
 	} {
-		require.Equal(t, want, f.In(time.FixedZone("", 3600)))
+		require.Equal(t, want, f.Words(time.FixedZone("", 3600), nil))
 	}
 }

@@ -23,6 +23,7 @@ type Description struct {
 	// Definitions are those that live replicas have of the job, by revision: that of the given job
 	// first, then by how many have it. The schedule in force is in JobStatus.
 	Definitions []Definition `json:"definitions"`
+	Differences []string     `json:"differences"` // the fields in which they differ, sorted; none where one of them is not known
 
 	Coming   []time.Time           `json:"coming"`        // the next ticks, the first of which is Next
 	Outcomes []Entry               `json:"outcomes"`      // the newest that were settled, newest tick first
@@ -68,7 +69,7 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	if err != nil {
 		return Description{}, err
 	}
-	r, err := f.inspect(ctx, name)
+	r, err := f.store.Inspect(ctx, name)
 	if err != nil {
 		return Description{}, err
 	}
@@ -121,6 +122,7 @@ func (d *Description) define(job *jobs.Job, replicas []Replica, known map[string
 		}
 		return len(b.Replicas) - len(a.Replicas)
 	})
+	d.Differences = differences(d.Definitions)
 }
 
 // scheduleOf returns the job's schedule; nil when it is not known.
@@ -149,4 +151,63 @@ func (d *Description) count(list []Entry, job *jobs.Job, outcomes int) {
 		d.Median, d.Longest = took[(len(took)-1)/2], took[len(took)-1]
 	}
 	d.Outcomes = list[:min(len(list), outcomes)]
+}
+
+// definitions returns the fields of each revision of a job that is kept; none where the store keeps
+// no journals.
+func (f *Fleet) definitions(ctx context.Context, job string) (map[string]map[string]string, error) {
+	notes, err := f.store.Notes(ctx, wire.DefinitionsOf(job), 0)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]map[string]string, len(notes))
+	for _, n := range notes {
+		if fields, ok := wire.DefinitionFields(n.Text, job); ok {
+			known[n.Request] = fields
+		}
+	}
+	return known, nil
+}
+
+// Definitions returns the definitions that the replicas of a status have of several jobs, by their
+// names, as [Description] has them. A job without any is left out.
+func (f *Fleet) Definitions(ctx context.Context, replicas []Replica, names []string) (map[string][]Definition, error) {
+	list := make([][]Definition, len(names))
+	err := together(ctx, len(names), func(ctx context.Context, i int) error {
+		known, err := f.definitions(ctx, names[i])
+		d := Description{JobStatus: JobStatus{Name: names[i]}}
+		d.define(nil, replicas, known)
+		list[i] = d.Definitions
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[string][]Definition, len(names))
+	for i, name := range names {
+		if len(list[i]) > 0 {
+			by[name] = list[i]
+		}
+	}
+	return by, nil
+}
+
+// differences returns the fields in which definitions differ, sorted: none where one of them is not
+// known.
+func differences(list []Definition) (fields []string) {
+	all := map[string]bool{}
+	for _, def := range list {
+		if def.Fields == nil {
+			return nil
+		}
+		for name := range def.Fields {
+			all[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if slices.ContainsFunc(list, func(def Definition) bool { return def.Fields[name] != list[0].Fields[name] }) {
+			fields = append(fields, name)
+		}
+	}
+	return fields
 }

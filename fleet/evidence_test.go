@@ -233,7 +233,7 @@ func TestFactsSurviveTheirEncoding(t *testing.T) {
 
 		fact.Why = string(make([]byte, 3*protocol.MaxNoteText))
 		require.LessOrEqual(t, len(fact.Encode()), protocol.MaxNoteText)
-		got, err = f.FleetFacts(t.Context())
+		got, err = f.Facts(t.Context(), "")
 		require.NoError(t, err)
 		require.Empty(t, got)
 	})

@@ -2,10 +2,8 @@ package fleet
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/solotick/solotick/internal/heartbeat"
@@ -66,10 +64,7 @@ func pauseOf(p *protocol.Pause) *Pause {
 // has ever contended for. Like Resume and Trigger, it fails with [ErrClock] when the store's clock
 // cannot be trusted.
 func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
-	if err := act.check(); err != nil {
-		return Pause{}, err
-	}
-	until, err := f.until(ctx)
+	until, err := f.begin(ctx, act)
 	if err != nil {
 		return Pause{}, err
 	}
@@ -94,10 +89,7 @@ func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 // Resume ends a pause, and skips every tick that came due in it. It returns the pause that it
 // ended; nil when the job was not paused.
 func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*Pause, error) {
-	if err := act.check(); err != nil {
-		return nil, err
-	}
-	until, err := f.until(ctx)
+	until, err := f.begin(ctx, act)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +119,7 @@ func (f *Fleet) noteResume(ctx context.Context, job string, act Act, was protoco
 // the ticks that it skipped, and the journal the pause that it ended. Where these are not known,
 // nobody is named.
 func (f *Fleet) noteLostResume(ctx context.Context, job string, act Act, now time.Time) {
-	r, err := f.inspect(ctx, job)
+	r, err := f.store.Inspect(ctx, job)
 	if err != nil || r.Paused != nil {
 		return
 	}
@@ -163,17 +155,6 @@ func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	list := heartbeats(members)
 	err = f.sets.Resolve(ctx, list)
 	return replicas(list), err
-}
-
-// Serving returns the live replicas that serve a job, sorted by id, without those that are
-// stopping. unserved says that it is certain that none does.
-func (f *Fleet) Serving(ctx context.Context, job string) (serving []Replica, unserved bool, err error) {
-	list, err := f.Replicas(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	ids, unserved, _ := serviceOf(list).Of(job)
-	return slices.DeleteFunc(list, func(r Replica) bool { return !slices.Contains(ids, r.ID) }), unserved, nil
 }
 
 // FormerReplicas returns the replicas that stopped or died within the last 24 h, the newest
@@ -214,15 +195,7 @@ func replicas(list []heartbeat.Replica) []Replica {
 	return all
 }
 
-// inspect returns the record of a job.
-func (f *Fleet) inspect(ctx context.Context, job string) (protocol.Record, error) {
-	return f.store.Inspect(ctx, job)
-}
-
 // tickID returns the id of a tick, as jobs.Run.TickID does.
 func (f *Fleet) tickID(job string, tick time.Time) string {
 	return jobs.Run{Namespace: f.namespace, Job: job, Tick: tick}.TickID()
 }
-
-// request returns an id that no other request has.
-func request() string { return strings.ToLower(rand.Text()) }

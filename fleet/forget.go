@@ -67,7 +67,7 @@ func (f *Fleet) Forgettable(ctx context.Context, job string) (Forgotten, error) 
 }
 
 func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, Forgotten, error) {
-	r, err := f.inspect(ctx, job) // before the members: a replica that comes meanwhile changes the record, or is seen
+	r, err := f.store.Inspect(ctx, job) // before the members: a replica that comes meanwhile changes the record, or is seen
 	if err != nil {
 		return r, Forgotten{}, err
 	}
@@ -102,10 +102,7 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 // [ErrUnknown] when there is no record. It matches [ErrClock] when the store's clock cannot be
 // trusted, or is behind the job's last token.
 func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, error) {
-	if err := act.check(); err != nil {
-		return Forgotten{}, err
-	}
-	until, err := f.until(ctx)
+	until, err := f.begin(ctx, act)
 	if err != nil {
 		return Forgotten{}, err
 	}
@@ -113,7 +110,14 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	if err != nil {
 		return Forgotten{}, err
 	}
-	a, tries, err := f.remove(ctx, protocol.Remove{Name: job, Watermark: r.Watermark, Token: r.Token, Until: until})
+	var a protocol.Removed
+	remove := func(q protocol.Remove) (int, error) {
+		return again(ctx, func() (err error) {
+			a, err = f.store.Remove(ctx, q)
+			return err
+		})
+	}
+	tries, err := remove(protocol.Remove{Name: job, Watermark: r.Watermark, Token: r.Token, Until: until})
 	switch {
 	case err != nil:
 		return Forgotten{}, err
@@ -129,21 +133,10 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	}
 	// The definitions are a journal of their own, which has no record beside it. Without them
 	// nothing goes wrong.
-	_, _, _ = f.remove(ctx, protocol.Remove{Name: wire.DefinitionsOf(job)})
+	_, _ = remove(protocol.Remove{Name: wire.DefinitionsOf(job)})
 	fact := act.fact(wire.FactForgotten)
 	fact.Job, fact.Token, fact.To = job, r.Token, forgotten.Watermark
 	f.note(ctx, "", fact)
 	forgotten.By = act.By
 	return forgotten, nil
-}
-
-// remove asks a few times when the outcome is unknown. An earlier try may have removed the record
-// that a later one does not find.
-func (f *Fleet) remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, tries int, err error) {
-	for tries = 1; ; tries++ {
-		a, err = f.store.Remove(ctx, q)
-		if err == nil || errors.Is(err, protocol.ErrOutOfBounds) || ctx.Err() != nil || tries == triggerTries {
-			return a, tries, err
-		}
-	}
 }

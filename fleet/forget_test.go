@@ -77,7 +77,7 @@ func TestForgottenJobLeavesOnlyTheFact(t *testing.T) {
 		r, err := store.Inspect(w.Context(), "report")
 		require.NoError(w, err)
 		require.Equal(w, protocol.Record{Name: "report"}, r)
-		facts, err := w.fleet.FleetFacts(w.Context())
+		facts, err := w.fleet.Facts(w.Context(), "")
 		require.NoError(w, err)
 		require.Len(w, facts, 1)
 		require.Equal(w, fleet.Fact{

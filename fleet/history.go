@@ -96,7 +96,7 @@ func inRange(job *jobs.Job, e Entry) bool {
 // below 1 means all that the store keeps, as many as the job's history says. There are none for a
 // job that nobody has contended for.
 func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error) {
-	r, err := f.inspect(ctx, job)
+	r, err := f.store.Inspect(ctx, job)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (f *Fleet) marked(ctx context.Context, r protocol.Record, list []Entry, now
 // Outcomes returns what the store keeps of the settled ticks of a job, in the order in which they
 // were settled, newest last. It does not ask the job's journal, as History does.
 func (f *Fleet) Outcomes(ctx context.Context, job string) ([]Entry, error) {
-	r, err := f.inspect(ctx, job)
+	r, err := f.store.Inspect(ctx, job)
 	if err != nil {
 		return nil, err
 	}
@@ -238,4 +238,57 @@ func find(list []Entry, tick int64) (Entry, bool) {
 		}
 	}
 	return Entry{}, false
+}
+
+// JobHistory holds one job's ticks, as far as the store keeps them.
+type JobHistory struct {
+	Entries   []Entry   // as [Fleet.History] has them: open ones first, then settled ones, each newest tick first
+	Facts     []Fact    // as [Fleet.Facts] has them, newest first; none where the store keeps no journal
+	Watermark time.Time // every tick up to it is settled or open; zero when the store has no record
+	Since     time.Time // nothing is known of ticks before it; zero when the store has no record
+	Schedule  string    // in force by the record: the zone, a space and the schedule; "" when it does not say
+	Revised   time.Time // when the definition in force was brought first
+}
+
+// Histories returns the histories of several jobs, by their names, with as many outcomes as the
+// store keeps. It reads them all: ask for the jobs of a page, not for those of a fleet.
+func (f *Fleet) Histories(ctx context.Context, names []string) (map[string]JobHistory, error) {
+	now, _, err := f.store.Time(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]JobHistory, len(names))
+	err = together(ctx, len(names), func(ctx context.Context, i int) error {
+		r, err := f.store.Inspect(ctx, names[i])
+		if err != nil {
+			return err
+		}
+		h := &list[i]
+		if h.Facts, err = f.Facts(ctx, names[i]); err != nil {
+			return err
+		}
+		h.Entries, h.Watermark, h.Revised = f.history(r, h.Facts, now), wire.FromMilli(r.Watermark), r.Revised
+		if n := len(r.Schedules); n > 0 {
+			h.Schedule = r.Schedules[n-1].Text
+		}
+		h.Since = h.Watermark
+		for _, e := range h.Entries {
+			at := e.Moment()
+			if e.IsRange() {
+				at = e.From
+			}
+			if e.State == wire.StateSettled && at.Before(h.Since) {
+				h.Since = at
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[string]JobHistory, len(names))
+	for i, name := range names {
+		by[name] = list[i]
+	}
+	return by, nil
 }

@@ -239,49 +239,38 @@ func (c *codec) set(to, from reflect.Value) (err error) {
 		}
 	default:
 		if fields, ok := c.mirrored.Load(from.Type()); ok {
-			return c.show(to, from, fields.([]mirrorField))
+			return c.fields(to, from, fields.([]mirrorField), false)
 		} else if fields, ok := c.mirrored.Load(to.Type()); ok {
-			return c.read(to, from, fields.([]mirrorField))
+			return c.fields(from, to, fields.([]mirrorField), true)
 		}
 		to.Set(from.Convert(to.Type()))
 	}
 	return err
 }
 
-// show sets a mirror to what a struct is.
-func (c *codec) show(to, from reflect.Value, fields []mirrorField) error {
+// fields sets a mirror to what a struct is, or when reads the other way round.
+func (c *codec) fields(mirror, of reflect.Value, list []mirrorField, reads bool) error {
 	var derived reflect.Value
-	if d, ok := from.Interface().(deriver); ok {
-		derived = reflect.ValueOf(d.derived())
-	}
-	for i, f := range fields {
-		of := from
-		if f.derived {
-			of = derived
-		}
-		if err := c.set(to.Field(i), of.FieldByIndex(f.index)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// read sets a struct to what a mirror is.
-func (c *codec) read(to, from reflect.Value, fields []mirrorField) error {
-	var derived reflect.Value
-	if d, ok := to.Interface().(deriver); ok {
+	if d, ok := of.Interface().(deriver); ok {
 		derived = reflect.New(reflect.TypeOf(d.derived())).Elem()
+		derived.Set(reflect.ValueOf(d.derived()))
 	}
-	for i, f := range fields {
-		of := to
+	for i, f := range list {
+		to, from := mirror.Field(i), of
 		if f.derived {
-			of = derived
+			from = derived
 		}
-		if err := c.set(of.FieldByIndex(f.index), from.Field(i)); err != nil {
+		if from = from.FieldByIndex(f.index); reads {
+			to, from = from, to
+		}
+		if err := c.set(to, from); err != nil {
 			return err
 		}
 	}
-	if d, ok := to.Addr().Interface().(derivable); ok {
+	if !reads {
+		return nil
+	}
+	if d, ok := of.Addr().Interface().(derivable); ok {
 		return d.derive(derived.Interface())
 	}
 	return nil
@@ -332,12 +321,11 @@ func (s *JobStatus) derive(from any) error {
 // descriptionMore is what JSON has of a [Description] besides its fields.
 type descriptionMore struct {
 	statusMore
-	Policies    *policies `json:"policies"` // of a job that was given
-	Differences []string  `json:"differences"`
+	Policies *policies `json:"policies"` // of a job that was given
 }
 
 func (d Description) derived() any {
-	more := descriptionMore{statusMore: statusMore{d.Spec.Leader, d.Spec.Paused}, Differences: d.Differences()}
+	more := descriptionMore{statusMore: statusMore{d.Spec.Leader, d.Spec.Paused}}
 	if d.Given {
 		more.Policies = policiesOf(d.Spec)
 	}

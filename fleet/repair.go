@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -34,25 +33,19 @@ type Repaired struct {
 // It returns [ErrUnknown] for a job that no replica has ever contended for, and an error that
 // matches [ErrClock] when the store's clock cannot be trusted.
 func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, error) {
-	if err := act.check(); err != nil {
-		return Repaired{}, err
-	}
-	until, err := f.until(ctx)
+	until, err := f.begin(ctx, act)
 	if err != nil {
 		return Repaired{}, err
 	}
-	found, err := f.inspect(ctx, job)
+	found, err := f.store.Inspect(ctx, job)
 	if err != nil {
 		return Repaired{}, err
 	}
 	var a protocol.Repaired
-	tries := 1
-	for ; ; tries++ {
+	tries, err := again(ctx, func() (err error) {
 		a, err = f.store.Repair(ctx, protocol.Repair{Name: job, Until: until})
-		if err == nil || errors.Is(err, protocol.ErrUnknown) || errors.Is(err, protocol.ErrOutOfBounds) || ctx.Err() != nil || tries == triggerTries {
-			break
-		}
-	}
+		return err
+	})
 	if err != nil {
 		return Repaired{}, err
 	}

@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -105,7 +107,7 @@ const triggerTries = 3
 // replica has ever contended for the job.
 func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Triggered, error) {
 	act := Act{By: o.By, Reason: o.Reason, Via: o.Via}
-	t := protocol.Trigger{Name: job, By: o.By, Request: request(), Key: o.Key, Payload: string(o.Payload)}
+	t := protocol.Trigger{Name: job, By: o.By, Request: strings.ToLower(rand.Text()), Key: o.Key, Payload: string(o.Payload)}
 	if o.Key == "" && o.Window != 0 {
 		return Triggered{}, fmt.Errorf("fleet: trigger window: %q must be left out without a key", o.Window)
 	}
@@ -206,7 +208,7 @@ var ErrNoTrace = errors.New("fleet: the store knows nothing of this tick: it is 
 func (f *Fleet) Await(ctx context.Context, job string, tick time.Time) (Entry, error) {
 	var last error
 	for asked := 0; ; asked++ {
-		r, err := f.inspect(ctx, job)
+		r, err := f.store.Inspect(ctx, job)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			last = err

@@ -57,21 +57,18 @@ type question struct {
 // Why explains what became of a tick of a job. job may be nil when only replicas know its
 // definition. A zero tick means the oldest that is due and undecided, or else the newest that was
 // decided, or else the next.
-func (f *Fleet) Why(ctx context.Context, name string, job *jobs.Job, tick time.Time) (Explanation, error) {
-	return f.WhyIn(ctx, name, job, tick, nil)
-}
-
-// WhyIn is Why in another language. translate returns the format, as of package fmt, that stands
-// for an English one; its verbs may change places, as in "%[2]s %[1]s". What it returns "" for
-// stays English, as does everything where it is nil.
-func (f *Fleet) WhyIn(
-	ctx context.Context, name string, job *jobs.Job, tick time.Time, translate func(english string) string,
+//
+// The sentences are English, or as translate has them. It returns the format, as of package fmt,
+// that stands for an English one; its verbs may change places, as in "%[2]s %[1]s". What it returns
+// "" for stays English.
+func (f *Fleet) Why(
+	ctx context.Context, name string, job *jobs.Job, tick time.Time, translate ...func(english string) string,
 ) (Explanation, error) {
-	r, err := f.inspect(ctx, name)
+	r, err := f.store.Inspect(ctx, name)
 	if err != nil {
 		return Explanation{}, err
 	}
-	q := question{Namespace: f.namespace, Record: r, Job: job, Tick: tick, said: said{translate}}
+	q := question{Namespace: f.namespace, Record: r, Job: job, Tick: tick, said: said{append(translate, nil)[0]}}
 	if q.Now, q.Since, err = f.store.Time(ctx); err != nil {
 		return Explanation{}, err
 	}
@@ -87,7 +84,7 @@ func (f *Fleet) WhyIn(
 // evidence adds to q what the store keeps besides the record.
 func (f *Fleet) evidence(ctx context.Context, name string, q *question) (err error) {
 	if q.Facts, err = f.Facts(ctx, name); err == nil {
-		q.FleetFacts, err = f.FleetFacts(ctx)
+		q.FleetFacts, err = f.Facts(ctx, "")
 	}
 	if err == nil {
 		q.Former, err = f.FormerReplicas(ctx)

@@ -37,7 +37,7 @@ func TestDefinitionsAreThoseOfEachReplica(t *testing.T) {
 		require.Equal(t, []string{"a", "b"}, d.Definitions[0].Replicas)
 		require.Equal(t, "forbid", d.Definitions[0].Fields["overlap"])
 		require.Equal(t, "queue", d.Definitions[1].Fields["overlap"])
-		require.Equal(t, []string{"overlap", "timeout"}, d.Differences())
+		require.Equal(t, []string{"overlap", "timeout"}, d.Differences)
 	})
 }
 

@@ -125,7 +125,7 @@ func (f *facts) isKnown(mine fleet.Fact) bool {
 	}
 	limited, cancel := f.call()
 	defer cancel()
-	known, err := view.FleetFacts(limited)
+	known, err := view.Facts(limited, "")
 	others := 0
 	for _, k := range known {
 		if k.Kind == mine.Kind && k.By != mine.By && k.From.Before(mine.To) && mine.From.Before(k.To) {

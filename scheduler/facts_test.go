@@ -50,11 +50,7 @@ func (f *fleet) facts(job string, kind string) (list []tools.Fact) {
 	f.t.Helper()
 	people, err := tools.New(f.store)
 	require.NoError(f.t, err)
-	read := people.FleetFacts
-	if job != "" {
-		read = func(ctx context.Context) ([]tools.Fact, error) { return people.Facts(ctx, job) }
-	}
-	all, err := read(f.t.Context())
+	all, err := people.Facts(f.t.Context(), job)
 	require.NoError(f.t, err)
 	for _, fact := range all {
 		if fact.Kind == kind {

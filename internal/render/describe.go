@@ -112,7 +112,7 @@ func fields(of map[string]string) string {
 // differences lists the fields in which the replicas differ.
 func differences(d fleet.Description) []string {
 	lines := []string{"the replicas differ: give them all the same configuration"}
-	names := d.Differences()
+	names := d.Differences
 	for _, name := range names {
 		parts := make([]string, 0, len(d.Definitions))
 		for _, def := range d.Definitions {

@@ -119,7 +119,7 @@ func isWord[T ~string](s T) bool {
 func Job(s *Snapshot, d fleet.Description, q JobQuery, now time.Time) JobPage {
 	p := JobPage{
 		Head: s.head(now), Query: q, JobRow: s.row(&d.JobStatus, stateOf(&d.JobStatus), now),
-		Defined: defined(d.Definitions), Differences: append([]string{}, d.Differences()...),
+		Defined: defined(d.Definitions), Differences: append([]string{}, d.Differences...),
 		Counts: d.Counts, Since: Time{d.Since}, Runs: d.Runs, Median: Millis(d.Median), Longest: Millis(d.Longest),
 		Events: s.events(d.Facts, zoneOf(q.Zone, d.Timezone)), Used: int64(d.HistoryBytes), Limit: int64(d.HistoryLimit), described: d,
 	}

@@ -132,6 +132,7 @@ func description(t *testing.T, s *view.Snapshot) fleet.Description {
 		{Revision: "aaaaaaaaaaaa", Replicas: []string{"web-1"}, Given: true, Fields: map[string]string{"schedule": "0 2 * * *", "overlap": "forbid"}},
 		{Revision: "bbbbbbbbbbbb", Replicas: []string{"web-2"}, Fields: map[string]string{"schedule": "0 3 * * *", "overlap": "forbid"}},
 	}
+	d.Differences = []string{"schedule"}
 	d.Facts = []fleet.Fact{
 		{At: noon.Add(-time.Hour), Kind: wire.FactTriggered, By: "ann", Tick: noon.Add(-time.Hour + 7*time.Millisecond), Key: "k1"},
 		{At: noon.Add(-24 * time.Hour), Kind: wire.FactResumed, By: "bob", Pauser: "ann", Why: "the books", From: noon.Add(-26 * time.Hour), To: noon.Add(-24 * time.Hour)},

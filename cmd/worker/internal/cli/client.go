@@ -43,7 +43,7 @@ type asker interface {
 	Status(ctx context.Context, given []*jobs.Job, names ...string) (fleet.Status, error)
 	Describe(ctx context.Context, name string, job *jobs.Job, ticks, outcomes int) (fleet.Description, error)
 	History(ctx context.Context, job string, n int) ([]fleet.Entry, error)
-	Why(ctx context.Context, name string, job *jobs.Job, tick time.Time) (fleet.Explanation, error)
+	Why(ctx context.Context, name string, job *jobs.Job, tick time.Time, translate ...func(english string) string) (fleet.Explanation, error)
 	Await(ctx context.Context, job string, tick time.Time) (fleet.Entry, error)
 
 	Pause(ctx context.Context, job string, act fleet.Act) (fleet.Pause, error)

@@ -82,7 +82,7 @@ func confirm(ctx context.Context, in io.Reader, out io.Writer, question string) 
 
 // whoForgot returns a note that names who removed the record of an unknown job, or an empty text.
 func (a *client) whoForgot(ctx context.Context, name string) string {
-	facts, err := a.fleet.FleetFacts(ctx)
+	facts, err := a.fleet.Facts(ctx, "")
 	if err != nil {
 		return ""
 	}

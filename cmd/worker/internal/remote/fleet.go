@@ -81,7 +81,7 @@ func (c *Client) History(ctx context.Context, job string, n int) ([]fleet.Entry,
 }
 
 // Why explains a tick; the zero time is that of [fleet.Fleet.Why].
-func (c *Client) Why(ctx context.Context, name string, _ *jobs.Job, tick time.Time) (fleet.Explanation, error) {
+func (c *Client) Why(ctx context.Context, name string, _ *jobs.Job, tick time.Time, _ ...func(string) string) (fleet.Explanation, error) {
 	query := url.Values{}
 	if !tick.IsZero() {
 		query.Set("tick", strconv.FormatInt(tick.UnixMilli(), 10))
