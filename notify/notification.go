@@ -34,29 +34,33 @@ var Conditions = []Condition{OK, Failed, Lost, Missed, Overdue, Unserved}
 // Notification says that the condition of a job has changed. It is the value of templates. Times
 // are fleet time.
 type Notification struct {
-	ID        string // the same for each time that it is sent, by any replica; 32 hexadecimal digits
-	Incident  string // the same for a condition of the job and the OK that ends it, whatever the tick; 32 hexadecimal digits
-	Namespace string
-	Job       string
-	Condition Condition
-	Was       Condition // the condition before; of OK the one that has ended, of others OK or another outcome
+	// ID is the same for each time that it is sent, by any replica; 32 hexadecimal digits.
+	ID string `json:"id"`
+	// Incident is the same for a condition of the job and the OK that ends it, whatever the tick; 32
+	// hexadecimal digits.
+	Incident  string    `json:"incident"`
+	Namespace string    `json:"namespace"`
+	Job       string    `json:"job"`
+	Condition Condition `json:"condition"`
+	Was       Condition `json:"was"` // the condition before; of OK the one that has ended, of others OK or another outcome
 
-	Tick   time.Time // that caused it; zero for a job that never had one
-	TickID string    // as jobs.Run.TickID; empty without a tick
-	At     time.Time // when the tick was settled, or the state was found
-	Ticks  int       // settled since the notification before, this one included; 0 for Overdue and Unserved
+	Tick   time.Time `json:"tick"`    // that caused it; zero for a job that never had one
+	TickID string    `json:"tick_id"` // as jobs.Run.TickID; empty without a tick
+	At     time.Time `json:"at"`      // when the tick was settled, or the state was found
+	Ticks  int       `json:"ticks"`   // settled since the notification before, this one included; 0 for Overdue and Unserved
 	// Omitted is how many changes before this one are left out, because the receiver was away for too
 	// long.
-	Omitted int
+	Omitted int `json:"omitted"`
 
 	// Of a tick that was settled.
-	Replica        string
-	Attempts       int
-	Started, Ended time.Time
-	Reason         string // as in docs/policies.md
-	Error          string // the last lines of it, at most 1 KiB
+	Replica  string    `json:"replica"`
+	Attempts int       `json:"attempts"`
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended"`
+	Reason   string    `json:"reason"` // as in docs/policies.md
+	Error    string    `json:"error"`  // the last lines of it, at most 1 KiB
 
-	Test bool // somebody tries the receiver: nothing has happened
+	Test bool `json:"test"` // somebody tries the receiver: nothing has happened
 }
 
 // maxError bounds the error of a notification, in bytes.
@@ -121,31 +125,8 @@ func oneLine(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD")))
 }
 
-// notificationJSON is a Notification in JSON.
-type notificationJSON struct {
-	ID        string    `json:"id"`
-	Incident  string    `json:"incident"`
-	Namespace string    `json:"namespace"`
-	Job       string    `json:"job"`
-	Condition Condition `json:"condition"`
-	Was       Condition `json:"was"`
-	Tick      *string   `json:"tick"`
-	TickID    string    `json:"tick_id"`
-	At        *string   `json:"at"`
-	Ticks     int       `json:"ticks"`
-	Omitted   int       `json:"omitted"`
-	Replica   string    `json:"replica"`
-	Attempts  int       `json:"attempts"`
-	Started   *string   `json:"started"`
-	Ended     *string   `json:"ended"`
-	Reason    string    `json:"reason"`
-	Error     string    `json:"error"`
-	Test      bool      `json:"test"`
-	Text      string    `json:"text"`
-}
-
 // MarshalJSON implements [json.Marshaler]: times are RFC 3339 in UTC with milliseconds, null where
-// there is none.
+// there is none. There is also a text.
 func (n Notification) MarshalJSON() ([]byte, error) {
 	stamp := func(t time.Time) *string {
 		if t.IsZero() {
@@ -154,10 +135,15 @@ func (n Notification) MarshalJSON() ([]byte, error) {
 		text := t.UTC().Format("2006-01-02T15:04:05.000Z")
 		return &text
 	}
-	return json.Marshal(notificationJSON{
-		n.ID, n.Incident, n.Namespace, n.Job, n.Condition, n.Was, stamp(n.Tick), n.TickID, stamp(n.At), n.Ticks, n.Omitted,
-		n.Replica, n.Attempts, stamp(n.Started), stamp(n.Ended), n.Reason, n.Error, n.Test, n.Text(),
-	})
+	type plain Notification
+	return json.Marshal(struct {
+		plain
+		Tick    *string `json:"tick"`
+		At      *string `json:"at"`
+		Started *string `json:"started"`
+		Ended   *string `json:"ended"`
+		Text    string  `json:"text"`
+	}{plain(n), stamp(n.Tick), stamp(n.At), stamp(n.Started), stamp(n.Ended), n.Text()})
 }
 
 // identify fills in what identifies n. times is how often the job's state was notified of before: a

@@ -266,7 +266,7 @@ func (l *Locker) tick(ctx context.Context, s *schedule.Schedule) (time.Time, err
 
 func nearest(s *schedule.Schedule, now time.Time) (time.Time, error) {
 	next := s.Next(now)
-	last := before(s, now)
+	last := s.Before(now.Add(time.Nanosecond)) // or now
 	switch {
 	case next.IsZero() && last.IsZero():
 		return time.Time{}, errors.New("its schedule has no ticks")
@@ -274,20 +274,6 @@ func nearest(s *schedule.Schedule, now time.Time) (time.Time, error) {
 		return next, nil
 	}
 	return last, nil
-}
-
-// before is the last tick up to now; the zero time when there was none for four years, the longest
-// that a schedule can rest.
-func before(s *schedule.Schedule, now time.Time) (last time.Time) {
-	for back := time.Minute; back < 5*366*24*time.Hour; back *= 4 {
-		for tick := s.Next(now.Add(-back)); !tick.IsZero() && !tick.After(now); tick = s.Next(tick) {
-			last = tick
-		}
-		if !last.IsZero() {
-			return last
-		}
-	}
-	return last
 }
 
 // nameOf is the job's name in the store. gocron's default, a function's, is not a valid one.
