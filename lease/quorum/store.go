@@ -3,9 +3,11 @@ package quorum
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/solotick/solotick/internal/engine"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/quorumnode"
 )
 
 // Store is a lease.Store on a majority of independent nodes. Its members and sets are
@@ -50,3 +52,24 @@ func (s *Store) Close() error {
 	s.values.close()
 	return nil
 }
+
+// Warnings implements [protocol.Store]: it returns what the nodes return, each warning once.
+func (s *store) Warnings(ctx context.Context) (warnings []protocol.Warning) {
+	for _, node := range s.values.nodes.list {
+		n, ok := node.(interface {
+			Warnings(ctx context.Context) []protocol.Warning
+		})
+		if !ok {
+			continue
+		}
+		for _, w := range n.Warnings(ctx) {
+			if !slices.Contains(warnings, w) {
+				warnings = append(warnings, w)
+			}
+		}
+	}
+	return warnings
+}
+
+// Node is one of the independent servers: redislease.NewNode makes one.
+type Node = quorumnode.Node

@@ -2,8 +2,11 @@ package redislease
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -64,4 +67,75 @@ func Hint(err error) string {
 		return unanswered
 	}
 	return "check that Redis runs, and its address in the URL or the options of Redis"
+}
+
+// permanently are beginnings of errors that the same command gets until somebody changes the
+// server's users, the client's options, or the key. READONLY, LOADING, CLUSTERDOWN, MASTERDOWN,
+// OOM, MISCONF and the like pass.
+//
+// NOAUTH and WRONGPASS are among them. A server reads its users before it asks for a password, so
+// neither a start nor a failover between servers of the same users causes them.
+var permanently = []string{
+	"NOPERM", "NOAUTH", "WRONGPASS", "WRONGTYPE",
+	"ERR Protocol error: unauthenticated", // NOAUTH, to a command of more than ten words
+	"ERR AUTH", "ERR invalid password", "ERR DB index", "ERR unknown command", "ERR Error compiling script",
+	"ERR The user executing the script", "ERR ACL failure in script", // NOPERM in a script: of Redis 7.0; of Valkey 8.0
+}
+
+// classified returns err. The result matches lease.ErrPermanent if a retry cannot succeed.
+func classified(err error) error {
+	if errors.Is(err, redis.ErrClosed) {
+		return protocol.Permanent(err)
+	}
+	if errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
+		return protocol.Permanent(err)
+	}
+	message := err.Error()
+	for _, beginning := range permanently {
+		if strings.HasPrefix(message, beginning) {
+			return protocol.Permanent(err)
+		}
+	}
+	return err
+}
+
+// keyError is the error of a call that met a value which is not the store's: another program uses
+// the same key. It matches driver.ErrRecord. Rename or remove the key, or use another namespace.
+type keyError struct {
+	Keys []string // one of which is meant; mostly there is one only
+	Err  error    // what the server said
+}
+
+func (e *keyError) Error() string {
+	which := "key " + strings.Join(e.Keys, " or ")
+	return fmt.Sprintf("%s holds something else, by another program: rename or remove it: %v", which, e.Err)
+}
+
+// Unwrap returns what the server said.
+func (e *keyError) Unwrap() error { return e.Err }
+
+// Is makes errors.Is(err, driver.ErrRecord) true.
+func (e *keyError) Is(target error) bool { return target == protocol.ErrRecord }
+
+// ofKey is err, which is about the value of a key.
+func ofKey(key string, err error) error {
+	err = classified(err)
+	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.HasPrefix(err.Error(), "UNREADABLE") || errors.Is(err, errReply) {
+		return &keyError{Keys: []string{key}, Err: err}
+	}
+	return err
+}
+
+// foreign names the keys of cmd where a value of another type is why it failed.
+func foreign(cmd *redis.Cmd, err error) error {
+	if !strings.HasPrefix(err.Error(), "WRONGTYPE") {
+		return err
+	}
+	e := &keyError{Err: err}
+	args := cmd.Args()
+	count, _ := strconv.Atoi(fmt.Sprint(args[firstKey-1]))
+	for _, key := range args[firstKey:min(firstKey+count, len(args))] {
+		e.Keys = append(e.Keys, fmt.Sprint(key))
+	}
+	return e
 }
