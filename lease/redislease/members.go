@@ -106,42 +106,48 @@ func (s *store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	return list, err
 }
 
+// membersBut lists members, and asks for all that each says about itself if nothing is known.
 func (s *store) membersBut(ctx context.Context, known map[string]string, former bool) (list []protocol.Member, version string, err error) {
-	cmd, err := s.router.do(ctx, membersScript.command(ctx, s.memberKeys(), protocol.FormerFor.Milliseconds(), protocol.MaxFormer, digit(former)))
-	var answer string
+	all := len(known) == 0
+	cmd, err := s.router.do(ctx, membersScript.command(ctx, s.memberKeys(), protocol.FormerFor.Milliseconds(), protocol.MaxFormer, digit(former), digit(all)))
+	var r []any
 	if err == nil {
-		answer, err = cmd.Text()
+		r, err = cmd.Slice()
+	}
+	var lines []string
+	if err == nil && len(r) > 0 {
+		lines = strings.Split(text(r[0]), "\n")
+	}
+	if err == nil && (len(lines) == 0 || all && len(r) != len(lines)) {
+		err = errReply
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("members: %w", err)
 	}
-	version, lines, _ := strings.Cut(answer, "\n")
 	var news []any // their holders
-	for line := range strings.Lines(lines) {
-		m, digest, err := readMember(strings.TrimSuffix(line, "\n"))
+	for i, line := range lines[1:] {
+		m, digest, err := readMember(line)
 		if err != nil {
 			return nil, "", fmt.Errorf("members: %w", err)
 		}
-		if m.Known = known[m.Holder] == digest; !m.Known {
+		if all {
+			m.Info = []byte(text(r[1+i]))
+		} else if m.Known = known[m.Holder] == digest; !m.Known {
 			news = append(news, m.Holder)
 		}
 		list = append(list, m)
 	}
 	slices.SortFunc(list, func(a, b protocol.Member) int { return cmp.Compare(a.Holder, b.Holder) })
 	if len(news) > 0 {
-		list, err = s.withInfos(ctx, list, news, former)
+		list, err = s.withInfos(ctx, list, news)
 	}
-	return list, version, err
+	return list, lines[0], err
 }
 
-// withInfos fills in what the holders say about themselves. Those that are none of the members any
-// more are left out.
-func (s *store) withInfos(ctx context.Context, list []protocol.Member, holders []any, former bool) ([]protocol.Member, error) {
-	key := s.fleetKey(":members")
-	if former {
-		key = s.fleetKey(":former")
-	}
-	cmd, err := s.router.do(ctx, membersInfoScript.command(ctx, []string{key}, holders...))
+// withInfos fills in what the holders say about themselves. Those that have left meanwhile are no
+// members.
+func (s *store) withInfos(ctx context.Context, list []protocol.Member, holders []any) ([]protocol.Member, error) {
+	cmd, err := s.router.do(ctx, membersInfoScript.command(ctx, []string{s.fleetKey(":members")}, holders...))
 	var r []any
 	if err == nil {
 		r, err = cmd.Slice()

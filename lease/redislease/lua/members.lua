@@ -1,14 +1,17 @@
--- members: say who takes part, or who did, and what each says about itself in short.
--- ARGV    1 for how many ms former members are kept  2 how many of them  3 1: of these
--- returns a line that tells these members from any others, and then a line for each: holder, what is left of its life in us,
---         announced last, and the digest of what it says
+-- members: say who takes part, or who did, and what each says about itself.
+-- ARGV    1 for how many ms former members are kept  2 how many of them  3 1: of these  4 1: with all that each says
+-- returns a text: a line that tells these members from any others, and then a line for each: holder, what is left of its life
+--         in us, announced last, and the digest of what it says; and after the text what each says, if it was asked for
 local _, now = clock()
 retire_dead(KEYS, now, ARGV[1], tonumber(ARGV[2]))
-local lines = {redis.call('GET', KEYS[5]) or ''}
+local lines, answer = {redis.call('GET', KEYS[5]) or ''}, {''}
 local function add(holder, left, info)
   if info then
     lines[#lines + 1] = holder .. ' ' .. left .. ' ' .. (redis.call('ZSCORE', KEYS[2], holder) or '0') ..
       ' ' .. string.sub(redis.sha1hex(info), 1, 16)
+    if ARGV[4] == '1' then
+      answer[#lines] = info
+    end
   end
 end
 if ARGV[3] == '1' then
@@ -23,4 +26,5 @@ else
     add(live[i], int(tonumber(live[i + 1]) - now), redis.call('HGET', KEYS[1], live[i]))
   end
 end
-return table.concat(lines, '\n')
+answer[1] = table.concat(lines, '\n')
+return answer
