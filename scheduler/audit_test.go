@@ -33,9 +33,14 @@ func (a *audit) Publish(ctx context.Context, message []byte) error {
 	return a.messages.Publish(ctx, message)
 }
 
+// Tell implements [protocol.Store].
+func (a *audit) Tell(ctx context.Context, letters []protocol.Letter) (told bool, err error) {
+	return a.messages.Tell(ctx, letters)
+}
+
 // Subscribe implements [protocol.Store].
-func (a *audit) Subscribe(ctx context.Context, receive func(message []byte)) error {
-	return a.messages.Subscribe(ctx, receive)
+func (a *audit) Subscribe(ctx context.Context, receive func(message []byte), names ...string) error {
+	return a.messages.Subscribe(ctx, receive, names...)
 }
 
 func newAudit() *audit { return &audit{Store: new(memlease.Store)} }

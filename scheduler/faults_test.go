@@ -214,10 +214,15 @@ func (l *link) Publish(ctx context.Context, message []byte) error {
 	return err
 }
 
-func (l *link) Subscribe(ctx context.Context, receive func(message []byte)) error {
+func (l *link) Tell(ctx context.Context, letters []protocol.Letter) (told bool, err error) {
+	letters = slices.Clone(letters)
+	return through(ctx, l, call{verb: verbPublish}, func(ctx context.Context) (bool, error) { return l.Store.Tell(ctx, letters) })
+}
+
+func (l *link) Subscribe(ctx context.Context, receive func(message []byte), names ...string) error {
 	return l.Store.Subscribe(ctx, func(message []byte) {
 		if l.next(call{verb: verbReceive}) == (fault{}) {
 			receive(message)
 		}
-	})
+	}, names...)
 }

@@ -4,10 +4,13 @@ import (
 	"github.com/solotick/solotick/scheduler/internal/reports"
 
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/solotick/solotick/internal/heartbeat"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 )
 
@@ -15,9 +18,16 @@ import (
 // read them. If a report is lost, they read the record.
 type feed struct {
 	mu      sync.Mutex
-	pending map[reported]reports.Report
+	pending map[reported]letter
+	common  bool          // the store reaches all or nobody
 	wake    chan struct{} // of size 1
 	hurry   chan struct{} // of size 1: somebody waits for what is pending
+}
+
+// letter is a report, and to whom it is sent: nil for all.
+type letter struct {
+	reports.Report
+	to []string
 }
 
 // reported is what one report of a batch is about.
@@ -42,11 +52,11 @@ const (
 )
 
 func newFeed() *feed {
-	return &feed{pending: map[reported]reports.Report{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
+	return &feed{pending: map[reported]letter{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 }
 
 // add queues a report. A later report about the same tick replaces it.
-func (f *feed) add(r reports.Report) {
+func (f *feed) add(r letter) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := reported{r.Job, r.Tick}
@@ -75,21 +85,35 @@ func (f *feed) wakeUp() {
 
 func (f *feed) wakeAfter(d time.Duration) { time.AfterFunc(d, f.wakeUp) }
 
-func (f *feed) take() []reports.Report {
+// take removes what is pending: what all are to hear, and what single ones are to hear.
+func (f *feed) take() (all []reports.Report, single map[string][]reports.Report) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	list := make([]reports.Report, 0, len(f.pending))
+	single = make(map[string][]reports.Report)
 	for _, r := range f.pending {
-		list = append(list, r)
+		if r.to == nil || f.common {
+			all = append(all, r.Report)
+			continue
+		}
+		for _, id := range r.to {
+			single[id] = append(single[id], r.Report)
+		}
 	}
 	clear(f.pending)
-	return list
+	return all, single
 }
 
-// report sends what this replica has learned to the others, a moment later.
-func (s *Scheduler) report(r reports.Report) {
+// tellAll has all reports sent to all from now on.
+func (f *feed) tellAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.common = true
+}
+
+// report sends what this replica has learned to others, a moment later: to all if to is nil.
+func (s *Scheduler) report(r reports.Report, to []string) {
 	if !s.peers.Alone() {
-		s.feed.add(r)
+		s.feed.add(letter{r, to})
 	}
 }
 
@@ -104,7 +128,9 @@ func (s *Scheduler) sendReports(ctx context.Context) {
 		s.feed.collect(ctx, max(batchTime, betweenBatches-time.Since(last)))
 		limited, cancel := s.call()
 		s.syncer.sendQuestions(limited)
-		s.send(limited, s.feed.take())
+		all, single := s.feed.take()
+		s.send(limited, all)
+		s.tell(limited, single)
 		cancel()
 	}
 }
@@ -121,9 +147,35 @@ func (f *feed) collect(ctx context.Context, d time.Duration) {
 	}
 }
 
+func (s *Scheduler) messages(list []reports.Report) [][]byte {
+	return reports.Message{Since: s.remembersSince().UnixMicro(), Replica: s.replica, Instance: s.epoch, Reports: list}.Encode()
+}
+
+// tell sends reports to single replicas, or to all if the store cannot.
+func (s *Scheduler) tell(ctx context.Context, single map[string][]reports.Report) {
+	if len(single) == 0 {
+		return
+	}
+	var letters []protocol.Letter
+	distinct := map[reported]reports.Report{}
+	for id, list := range single {
+		for _, message := range s.messages(list) {
+			letters = append(letters, protocol.Letter{To: id, Message: message})
+		}
+		for _, r := range list {
+			distinct[reported{r.Job, r.Tick}] = r
+		}
+	}
+	if told, err := s.store.Tell(ctx, letters); told || err != nil {
+		return // those that do not hear it look for themselves
+	}
+	s.feed.tellAll()
+	s.send(ctx, slices.Collect(maps.Values(distinct)))
+}
+
+// send sends reports to all.
 func (s *Scheduler) send(ctx context.Context, list []reports.Report) {
-	p := reports.Message{Since: s.remembersSince().UnixMicro(), Replica: s.replica, Instance: s.epoch, Reports: list}
-	for _, message := range p.Encode() {
+	for _, message := range s.messages(list) {
 		if s.store.Publish(ctx, message) != nil {
 			return // others look for themselves
 		}
@@ -141,7 +193,7 @@ func (s *Scheduler) sendLeaving() {
 // receiveReports handles the messages of other replicas, until ctx ends.
 func (s *Scheduler) receiveReports(ctx context.Context) {
 	resubscribe(ctx, func(ctx context.Context) {
-		_ = s.store.Subscribe(ctx, s.received) // an error shows in the other calls, if it matters
+		_ = s.store.Subscribe(ctx, s.received, s.replica) // an error shows in the other calls, if it matters
 	})
 }
 

@@ -19,11 +19,11 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// outrank makes 19 other replicas members that claim almost every tick first.
+// outrank makes five other replicas members that claim almost every tick first.
 func outrank(s *Scheduler) {
-	replicas := []heartbeat.Replica{{ID: s.replica, MaxRuns: 1}}
-	for i := range 19 {
-		replicas = append(replicas, heartbeat.Replica{ID: fmt.Sprint("replica-", i), MaxRuns: 1000})
+	replicas := []heartbeat.Replica{{ID: s.replica, MaxRuns: 1, JobCount: 1}}
+	for i := range 5 {
+		replicas = append(replicas, heartbeat.Replica{ID: fmt.Sprint("replica-", i), MaxRuns: 1000, JobCount: 1}) // of which nobody knows what they serve
 	}
 	s.peers.Read(replicas)
 	time.Sleep(membership.SettleTime)

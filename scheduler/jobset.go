@@ -244,11 +244,13 @@ func (s *Scheduler) Jobs() []JobStatus {
 	set := s.jobs.Load()
 	list := make([]JobStatus, 0, len(set.contenders)+len(set.leaders))
 	failing := s.failing.Since(s.clock.Now())
+	reread := false
 	for _, c := range set.contenders {
 		status := JobStatus{Name: c.Name, FailingSince: failing[c.Name]}
 		c.mu.Lock()
 		status.LastSuccess, status.LastFailure = wire.FromMilli(c.Ended.Success), wire.FromMilli(c.Ended.Failure)
-		if next := c.Next(); next != 0 {
+		reread = c.Refresh(s.clock.Ms()) || reread
+		if next := c.Upcoming(s.clock.Ms()); next != 0 {
 			status.Next = time.UnixMilli(next).UTC()
 		}
 		if watermark := c.Watermark(); watermark != 0 {
@@ -261,6 +263,9 @@ func (s *Scheduler) Jobs() []JobStatus {
 		status.Overdue = time.Duration(c.Overdue(now, known)) * time.Millisecond
 		c.mu.Unlock()
 		list = append(list, status)
+	}
+	if reread {
+		s.syncer.wanted.Set()
 	}
 	for _, l := range set.leaders {
 		name := l.job.Name()

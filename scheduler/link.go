@@ -264,6 +264,15 @@ func (l *link) bounded(kind storehealth.CallKind, began time.Time, err error) {
 	l.answered(kind, received.Sub(began), err)
 }
 
+// away returns since when the store does not answer, by fleet time, or 0 if it does.
+func (l *link) away() int64 {
+	if l.health.IsUp() {
+		return 0
+	}
+	silent := l.clock.Local(time.Now()) - time.Duration(l.lookedAt.Load())
+	return l.clock.Ms() - silent.Milliseconds()
+}
+
 // unreadable reports which record cannot be read, at most once a minute.
 func (l *link) unreadable(err error) {
 	const again = time.Minute

@@ -35,7 +35,7 @@ func TestReportsThatAreLostCostLooksOnly(t *testing.T) {
 // unruly delivers each report several times, after up to five seconds, in no order.
 type unruly struct{ *link }
 
-func (u unruly) Subscribe(ctx context.Context, receive func(message []byte)) error {
+func (u unruly) Subscribe(ctx context.Context, receive func(message []byte), names ...string) error {
 	var pending sync.WaitGroup
 	defer pending.Wait()
 	return u.link.Subscribe(ctx, func(message []byte) {
@@ -46,7 +46,7 @@ func (u unruly) Subscribe(ctx context.Context, receive func(message []byte)) err
 				receive(message)
 			})
 		}
-	})
+	}, names...)
 }
 
 func TestReportsThatComeLateAndTwiceChangeNothing(t *testing.T) {

@@ -133,7 +133,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	s.health.Back = s.facts.storeIsBack
 	s.self = &job.Replica{
 		ID: s.replica, TTL: s.ttl, Peers: s.peers, Request: s.request, MaxStep: s.trust.Limit, Reporting: reportedWithin,
-		Answering: s.syncer.inquiries.Time, Sync: s.syncer.wanted.Set, Ask: s.syncer.inquire, Report: s.report, Wait: s.takeoverWait,
+		Answering: s.syncer.inquiries.Time, Sync: s.syncer.wanted.Set, Ask: s.syncer.inquire, Report: s.report, Wait: s.takeoverWait, Away: s.away,
 	}
 	s.Update(registry)
 	return s, nil

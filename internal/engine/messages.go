@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -13,6 +14,8 @@ const (
 	// messages.
 	messagePrefix = "message:"
 	messageKept   = 5 * time.Minute
+	// toAll is in place of the name of a message's receiver. It is no name.
+	toAll = "message:"
 )
 
 // Publish implements [protocol.Store].
@@ -23,11 +26,31 @@ func (s *Session) Publish(ctx context.Context, message []byte) error {
 	if m, ok := s.medium().(driver.Messenger); ok {
 		return m.Publish(ctx, message)
 	}
+	return s.notify(ctx, []driver.Notification{{Name: toAll, Message: message}})
+}
+
+// Tell implements [protocol.Store]. A [driver.Messenger] has one channel, which all receive.
+func (s *Session) Tell(ctx context.Context, letters []protocol.Letter) (told bool, err error) {
+	if _, ok := s.medium().(driver.Messenger); ok {
+		return false, nil
+	}
+	list := make([]driver.Notification, len(letters))
+	for i, l := range letters {
+		if err := protocol.CheckMessage(l.Message); err != nil {
+			return false, err
+		}
+		list[i] = driver.Notification{Name: l.To, Message: l.Message}
+	}
+	return true, s.notify(ctx, list)
+}
+
+// notify sends messages by one change.
+func (s *Session) notify(ctx context.Context, messages []driver.Notification) error {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
 	for {
 		op := driver.Op{Key: messagePrefix + s.name(), Change: &driver.Change{
-			From: s.published, ID: s.nextID(), Data: []byte("x"), Keep: messageKept, Notify: []driver.Notification{{Name: "message", Message: message}},
+			From: s.published, ID: s.nextID(), Data: []byte("x"), Keep: messageKept, Notify: messages,
 		}}
 		results, err := s.doAll(ctx, op)
 		if err != nil {
@@ -42,12 +65,12 @@ func (s *Session) Publish(ctx context.Context, message []byte) error {
 }
 
 // Subscribe implements [protocol.Store].
-func (s *Session) Subscribe(ctx context.Context, receive func(message []byte)) error {
+func (s *Session) Subscribe(ctx context.Context, receive func(message []byte), names ...string) error {
 	if m, ok := s.medium().(driver.Messenger); ok {
 		return m.Receive(ctx, receive)
 	}
 	return s.medium().Subscribe(ctx, func(n driver.Notification) {
-		if n.Message != nil {
+		if n.Message != nil && (n.Name == toAll || slices.Contains(names, n.Name)) {
 			receive(n.Message)
 		}
 	})

@@ -8,6 +8,12 @@ import (
 // MaxMessage is the greatest length of a message of [Store.Publish], in bytes.
 const MaxMessage = 64 << 10
 
+// Letter is a message to one subscriber, by its name.
+type Letter struct {
+	To      string
+	Message []byte
+}
+
 // CheckMessage returns the faults of a message of [Store.Publish]; nil when there are none.
 func CheckMessage(message []byte) error {
 	switch {

@@ -299,6 +299,7 @@ var cases = []struct {
 
 	// publish.go
 	{"PublishedReachesEverySubscriber", publishedReachesEverySubscriber},
+	{"LettersReachTheirReceivers", lettersReachTheirReceivers},
 	{"PublishedMessagesAreBounded", publishedMessagesAreBounded},
 	{"PublishedChangesNoRecord", publishedChangesNoRecord},
 

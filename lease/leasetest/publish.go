@@ -12,9 +12,9 @@ import (
 )
 
 // subscribe returns a channel of the messages that begin with the fixture's name, once they are
-// received for certain. It also returns a function that ends the subscription and waits for its
+// received for certain, and of the letters to these names. It also returns a function that ends the subscription and waits for its
 // end.
-func (f *fixture) subscribe() (messages <-chan string, end func()) {
+func (f *fixture) subscribe(names ...string) (messages <-chan string, end func()) {
 	f.Helper()
 	p := f.store
 	received := make(chan string, 128)
@@ -25,7 +25,7 @@ func (f *fixture) subscribe() (messages <-chan string, end func()) {
 			if bytes.HasPrefix(message, []byte(f.name)) {
 				received <- string(message)
 			}
-		})
+		}, names...)
 		if !errors.Is(err, context.Canceled) {
 			f.Errorf("Subscribe: %v, want %v", err, context.Canceled)
 		}
@@ -74,6 +74,43 @@ func publishedReachesEverySubscriber(f *fixture) {
 	f.ok("Publish", p.Publish(f.ctx, []byte(f.name+" alone")))
 	f.receives(a, f.name+" alone")
 	f.equal("after the end", len(b), 0)
+}
+
+// lettersReachTheirReceivers, and nobody else, if the store can tell them apart.
+func lettersReachTheirReceivers(f *fixture) {
+	p := f.store
+	a, endA := f.subscribe("a", "c")
+	defer endA()
+	b, endB := f.subscribe("b")
+	defer endB()
+	f.refusedLetter(protocol.Letter{To: "a"})
+	told, err := p.Tell(f.ctx, []protocol.Letter{
+		{To: "a", Message: []byte(f.name + " for a")}, {To: "b", Message: []byte(f.name + " for b")}, {To: "c", Message: []byte(f.name + " for c")},
+	})
+	f.ok("Tell", err)
+	if !told {
+		return
+	}
+	f.receives(a, f.name+" for a")
+	f.receives(b, f.name+" for b")
+	f.receives(a, f.name+" for c")
+	f.ok("Publish", p.Publish(f.ctx, []byte(f.name+" for all")))
+	f.receives(b, f.name+" for all")
+	f.equal("b's others", len(b), 0)
+}
+
+// refusedLetter requires that a store which tells letters apart refuses this one.
+func (f *fixture) refusedLetter(l protocol.Letter) {
+	f.Helper()
+	if told, err := f.store.Tell(f.ctx, []protocol.Letter{l}); told || err == nil && f.tells() {
+		f.Errorf("Tell: told an invalid letter")
+	}
+}
+
+// tells reports whether the store can reach one subscriber without the others.
+func (f *fixture) tells() bool {
+	told, err := f.store.Tell(f.ctx, []protocol.Letter{{To: f.name, Message: []byte("x")}})
+	return told && err == nil
 }
 
 func publishedMessagesAreBounded(f *fixture) {

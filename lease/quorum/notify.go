@@ -69,8 +69,11 @@ func (s *store) Publish(ctx context.Context, message []byte) error {
 	return s.values.publish(progressPrefix, string(message))
 }
 
+// Tell implements [protocol.Store].
+func (s *store) Tell(context.Context, []protocol.Letter) (told bool, err error) { return false, nil }
+
 // Subscribe implements [protocol.Store].
-func (s *store) Subscribe(ctx context.Context, receive func(message []byte)) error {
+func (s *store) Subscribe(ctx context.Context, receive func(message []byte), _ ...string) error {
 	return s.values.listen(ctx, "subscribe", func(message string) {
 		if _, text, ok := strings.Cut(message, " "); ok && isProgress(message) {
 			receive([]byte(text))

@@ -16,7 +16,7 @@
 //	solotick:{NAMESPACE/N}:set:DIGEST   what many replicas have in common, such as the names of their jobs
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
-//	solotick:NAMESPACE:progress         the channel of messages from one member to all
+//	solotick:NAMESPACE:progress         the channel of messages from one member to all; to one, behind a colon and its id
 //	solotick:{NAMESPACE/N}:lock:NAME    the lock of a name, its holds and its queue, a hash; see lua/lock.lua
 //	solotick:NAMESPACE:line             the channel on which the next waiters are notified. On Cluster instead:
 //	solotick:{NAMESPACE/N}:line         the sharded channel for the locks of one N

@@ -32,7 +32,7 @@ func (s *store) Listen(ctx context.Context, wake func(name string, requests []st
 	if s.router.cluster != nil {
 		return s.listenOnCluster(ctx, notify)
 	}
-	return s.subscribe(ctx, s.queueChannel(), "listen", notify)
+	return s.subscribe(ctx, "listen", notify, s.queueChannel())
 }
 
 const (

@@ -176,7 +176,7 @@ func (n *Node) channel() string { return "solotick:" + n.store.namespace + ":nod
 
 // Listen implements quorum.Node.
 func (n *Node) Listen(ctx context.Context, receive func(message string)) error {
-	return n.store.subscribe(ctx, n.channel(), "listen", receive)
+	return n.store.subscribe(ctx, "listen", receive, n.channel())
 }
 
 // Fleet implements quorum.Node.

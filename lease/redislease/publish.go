@@ -4,10 +4,19 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (s *store) progressChannel() string { return "solotick:" + s.namespace + ":progress" }
+// progressChannel is the channel of messages from one member to all, or to one.
+func (s *store) progressChannel(to ...string) string {
+	channel := "solotick:" + s.namespace + ":progress"
+	for _, name := range to {
+		channel += ":" + name
+	}
+	return channel
+}
 
 // Publish implements [protocol.Store].
 func (s *store) Publish(ctx context.Context, message []byte) error {
@@ -20,11 +29,34 @@ func (s *store) Publish(ctx context.Context, message []byte) error {
 	return nil
 }
 
+// Tell implements [protocol.Store].
+func (s *store) Tell(ctx context.Context, letters []protocol.Letter) (told bool, err error) {
+	for _, l := range letters {
+		if err := protocol.CheckMessage(l.Message); err != nil {
+			return false, err
+		}
+	}
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, l := range letters {
+			p.Publish(ctx, s.progressChannel(l.To), l.Message)
+		}
+		return nil
+	})
+	if err != nil {
+		return true, fmt.Errorf("publish: %w", err)
+	}
+	return true, nil
+}
+
 // Subscribe implements [protocol.Store].
-func (s *store) Subscribe(ctx context.Context, receive func(message []byte)) error {
-	return s.subscribe(ctx, s.progressChannel(), "subscribe", func(message string) {
+func (s *store) Subscribe(ctx context.Context, receive func(message []byte), names ...string) error {
+	channels := []string{s.progressChannel()}
+	for _, name := range names {
+		channels = append(channels, s.progressChannel(name))
+	}
+	return s.subscribe(ctx, "subscribe", func(message string) {
 		if message != "" {
 			receive([]byte(message))
 		}
-	})
+	}, channels...)
 }

@@ -251,5 +251,5 @@ func (v *values) existing(ctx context.Context, keys []string, next string) ([]st
 
 // Subscribe implements [driver.Store].
 func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
-	return v.store.subscribe(ctx, v.store.channel(), "watch", func(message string) { notify(readNotification(message)) })
+	return v.store.subscribe(ctx, "watch", func(message string) { notify(readNotification(message)) }, v.store.channel())
 }

@@ -55,10 +55,10 @@ func (s *store) Watch(ctx context.Context, wake func(name string, tick int64)) e
 	return err
 }
 
-// subscribe calls notify with each message on a channel, and with the empty message once it
+// subscribe calls notify with each message on the channels, and with the empty message once it
 // listens.
-func (s *store) subscribe(ctx context.Context, channel, verb string, notify func(message string)) error {
-	sub := s.client.Subscribe(ctx, channel)
+func (s *store) subscribe(ctx context.Context, verb string, notify func(message string), channels ...string) error {
+	sub := s.client.Subscribe(ctx, channels...)
 	defer func() { _ = sub.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() }) // a read in progress does not see ctx
 	defer stop()

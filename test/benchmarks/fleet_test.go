@@ -18,6 +18,7 @@ import (
 var fleetRows = []benchtest.Row{
 	{Replicas: 1, Jobs: 1_000, Every: 10 * time.Second}, {Replicas: 5, Jobs: 1_000, Every: 10 * time.Second},
 	{Replicas: 20, Jobs: 1_000, Every: 10 * time.Second}, {Replicas: 50, Jobs: 1_000, Every: 10 * time.Second},
+	{Replicas: 200, Jobs: 1_000, Every: 30 * time.Second},
 	{Replicas: 5, Jobs: 10_000, Every: 20 * time.Second}, {Replicas: 20, Jobs: 10_000, Every: 20 * time.Second},
 	{Replicas: 50, Jobs: 10_000, Every: 30 * time.Second}, {Replicas: 50, Jobs: 1_000}, {Replicas: 50, Jobs: 10_000},
 }

@@ -180,6 +180,8 @@ func (v *View) passedBy(tick int64, replica string, now int64) int64 {
 	case l != nil:
 		l.at = min(l.at, now+v.Order.placeFor(tick).Takeover())
 		return l.at
+	case v.Apart.is:
+		return 1 // it may have come near the job
 	case tick == v.upcoming():
 		return max(v.Order.claimAt(tick), 1)
 	}
@@ -231,6 +233,13 @@ func (d *Doubt) enter(id reports.InquiryID, until int64) {
 	}
 	if _, known := d.inquiries[id]; !known {
 		d.inquiries[id] = until
+	}
+}
+
+// shorten ends the inquiries at that time at the latest.
+func (d *Doubt) shorten(until int64) {
+	for id, ends := range d.inquiries {
+		d.inquiries[id] = min(until, ends)
 	}
 }
 

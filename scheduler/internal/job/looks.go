@@ -112,7 +112,7 @@ func (l Looks) first(now int64, short bool) (tick, at, latest int64) {
 // or, if trigger is not 0, have been triggered.
 func (v *View) Woken(trigger, now int64) {
 	v.Order.from, v.Order.woke = now, now
-	if trigger != 0 && v.Running[trigger] == nil && v.Open.of(trigger) == nil {
+	if trigger != 0 && !v.Apart.is && v.Running[trigger] == nil && v.Open.of(trigger) == nil {
 		v.Open.Set(Look{tick: trigger, kind: triggered})
 	}
 	v.Open.all(now + v.Order.Backup())

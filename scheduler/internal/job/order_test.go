@@ -19,9 +19,9 @@ import (
 func ranked(t *testing.T, others int, f func(v *View, r *replica, before []string)) {
 	synctest.Test(t, func(t *testing.T) {
 		v, r := newView(t)
-		replicas := []heartbeat.Replica{{ID: "self", MaxRuns: 1}}
+		replicas := []heartbeat.Replica{{ID: "self", MaxRuns: 1, JobCount: 1}} // nobody knows which job it serves
 		for i := range others {
-			replicas = append(replicas, heartbeat.Replica{ID: fmt.Sprint("replica-", i), MaxRuns: 1000})
+			replicas = append(replicas, heartbeat.Replica{ID: fmt.Sprint("replica-", i), MaxRuns: 1000, JobCount: 1})
 		}
 		r.Peers.Read(replicas)
 		time.Sleep(membership.SettleTime)
@@ -69,7 +69,7 @@ func TestReplicaSaysOnceThatItHasNoRoomIfOthersWaitForIt(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		v, r := newView(t)
-		replicas := []heartbeat.Replica{{ID: "self", MaxRuns: 1_000_000}, {ID: "another", MaxRuns: 1}}
+		replicas := []heartbeat.Replica{{ID: "self", MaxRuns: 1_000_000, JobCount: 1}, {ID: "another", MaxRuns: 1, JobCount: 1}}
 		r.Peers.Read(replicas)
 		time.Sleep(membership.SettleTime)
 		r.Peers.Read(replicas)

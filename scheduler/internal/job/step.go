@@ -23,6 +23,7 @@ const (
 	Untrusted               // waits: the store's clock is not trusted
 	Unread                  // waits for its record to be read: at the start, after a loss, or to confirm reports
 	Doubting                // waits until all who may know what its record has lost have written that back
+	Parted                  // leaves the job to the replicas near it
 	Idle                    // nothing: the schedule has no further tick
 	Resting                 // waits for the next tick to be due
 	Deferring               // leaves the tick that is due to the replicas before this one
@@ -37,7 +38,7 @@ const (
 )
 
 var stateNames = [...]string{
-	"removed", "untrusted", "unread", "doubting", "idle", "resting", "deferring", "settling", "blocked", "crowded", "watching",
+	"removed", "untrusted", "unread", "doubting", "parted", "idle", "resting", "deferring", "settling", "blocked", "crowded", "watching",
 	"retrying", "claiming", "confirming", "taking over",
 }
 
@@ -124,6 +125,9 @@ func (v *View) Step(now int64) Step {
 	if v.Pending != nil {
 		return Step{State: Retrying, At: max(v.Rest.at, 1)}
 	}
+	if s, apart := v.apartStep(now); apart {
+		return s
+	}
 	tick, at, watch := v.Open.first(now, v.Room.IsShort())
 	if tick != 0 {
 		return Step{State: TakingOver, At: at, Tick: tick, Watch: watch}
@@ -169,6 +173,7 @@ type Order struct {
 	definition *plan.Definition
 	place      membership.Place
 	ranking    *membership.Ranking // that place is of
+	near       []string            // who else acts about the job, by that ranking; nil for all
 	from       int64               // backups count from this time when it is later than the tick's
 	woke       int64               // when this replica was notified last that a tick may be free
 	passed     passed
@@ -190,7 +195,7 @@ func (o *Order) CountFrom(now int64) { o.from = now }
 func (o *Order) Place() membership.Place {
 	r := o.peers.Current()
 	if r != o.ranking || r == nil {
-		o.ranking, o.place = r, o.placeIn(r)
+		o.ranking, o.place, o.near = r, o.placeIn(r), o.nearIn(r)
 	}
 	return o.place
 }

@@ -39,7 +39,7 @@ func newReplica() *replica {
 			r.asked = append(r.asked, watermark)
 			return reports.InquiryID{Asker: "self", Number: int64(len(r.asked))}
 		},
-		Report: func(report reports.Report) { r.reported = append(r.reported, report) },
+		Report: func(report reports.Report, _ []string) { r.reported = append(r.reported, report) },
 		Wait:   func(string, *storehealth.Failures) (time.Duration, bool) { return r.wait.Abs(), r.wait >= 0 },
 	}
 	return r

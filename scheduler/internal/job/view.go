@@ -32,7 +32,8 @@ type Replica struct {
 
 	Sync   func()                                              // has the records read that need it
 	Ask    func(job string, watermark int64) reports.InquiryID // asks the live members what they know of a job
-	Report func(reports.Report)                                // tells them something
+	Report func(r reports.Report, to []string)                 // tells some of them something; all if to is nil
+	Away   func() int64                                        // since when the store does not answer; 0 if it does
 	// Wait returns how long a claim must wait before it may take over from a holder that was out of
 	// reach, as this replica may have been. may reports whether it may take over other leases now.
 	Wait func(job string, f *storehealth.Failures) (wait time.Duration, may bool)
@@ -56,6 +57,7 @@ type View struct {
 	Doubt    Doubt
 	Open     Looks // at ticks that others hold or held, or that wait
 	Order    Order
+	Apart    Apart
 	Rest     Rest
 	Room     admission.Room
 	Pending  *Request // nil when there is none
@@ -126,14 +128,18 @@ func (v *View) Confirm(now int64) {
 }
 
 // KnowsBest reports whether this replica probably knows best what became of the newest tick: it
-// decided that tick, or claims the job's ticks first or second.
-func (v *View) KnowsBest() bool { return v.Order.Place().Rank <= 1 || v.Doubt.own >= v.Watermark() }
+// decided that tick, or claims the job's ticks first or second. With delivery at most once, a tick
+// that was reported counts too.
+func (v *View) KnowsBest() bool {
+	reported := v.Spec.Delivery == jobs.AtMostOnce && v.Hints.ahead(v.Cursor.Watermark)
+	return v.Order.Place().Rank <= 1 || v.Doubt.own >= v.Watermark() || reported
+}
 
 // Questioned handles a question about the job from a replica that knows this watermark. If this
 // replica may know more, it writes that back.
 func (v *View) Questioned(id reports.InquiryID, watermark, now int64) {
 	v.Doubt.enter(id, now+ms(v.Answering))
-	if v.Record.IsRead() && (v.Cursor.Watermark > watermark || v.Doubt.own >= watermark || len(v.Running) > 0) {
+	if v.Record.IsRead() && (v.Watermark() > watermark || v.Doubt.own >= watermark || len(v.Running) > 0) {
 		v.Confirm(now)
 	}
 }
@@ -189,7 +195,7 @@ func (v *View) WaitForRoom(tick, now int64) {
 // pass reports at once that this replica has no room for a tick that it claims before others.
 func (v *View) pass(tick int64) {
 	if v.Order.pass(tick, v.Room.Max) {
-		v.Report(reports.Report{Kind: reports.Full, Job: v.Name, Tick: tick})
+		v.Report(reports.Report{Kind: reports.Full, Job: v.Name, Tick: tick}, nil)
 	}
 }
 
@@ -214,6 +220,9 @@ func (v *View) Overdue(now, known int64) int64 {
 	}
 	if next != 0 {
 		a.due = v.Due(next)
+	}
+	if v.Apart.is {
+		v.asHeard(&a)
 	}
 	return overdue(a)
 }
@@ -300,6 +309,7 @@ func (v *View) ReadRequest(now, since int64, until time.Time) protocol.Sync {
 // will run.
 func (v *View) Read(r protocol.Record, since, now int64) (lost bool, skipped []Skipped) {
 	made := v.Record.made
+	v.Apart.is, v.Apart.heard = false, now
 	if lost = v.Doubt.read(r, made && v.Record.since == since); lost {
 		v.ask(v.Cursor.Watermark, now)
 	}

@@ -98,8 +98,11 @@ func (p *Peers) Read(replicas []heartbeat.Replica) (changed bool) {
 			continue
 		}
 		m := Member{ID: r.ID, weight: weightOf(r.MaxRuns, largest), room: r.MaxRuns, jobs: r.Jobs, set: r.Set}
-		if len(r.Jobs) < r.JobCount {
+		switch {
+		case len(r.Jobs) < r.JobCount:
 			m.jobs = nil // not all are known
+		case m.jobs == nil:
+			m.jobs = map[string]string{} // it has none
 		}
 		members = append(members, m)
 	}

@@ -1,23 +1,43 @@
 package membership
 
 import (
-	"hash/fnv"
+	"cmp"
+	"iter"
 	"maps"
 	"math"
+	"slices"
+	"sync"
 )
 
 // Ranking is the order in which the replicas of a fleet claim the ticks of a job, as one of them
 // knows it. It is never changed, only replaced.
 //
-// The order is weighted rendezvous hashing. Each member has a score for each job, and the highest
-// comes first. With a hash that is uniform in (0, 1) and the score -weight/ln(hash), a member comes
-// first for a share of the jobs that is proportional to its weight, and a member that comes or goes
-// does not change the order of the others (Schindelhauer and Schomaker, Weighted Distributed Hash
-// Tables, 2005). The order depends on the job and not on the tick. So the replica that claims the
-// next tick is the one that changed the record last, and knows it.
+// The first is chosen by weighted rendezvous hashing. Each member has a score for each job, and the
+// highest comes first. With a hash that is uniform in (0, 1) and the score -weight/ln(hash), a
+// member comes first for a share of the jobs that is proportional to its weight, and a member that
+// comes or goes takes or leaves its own share only (Schindelhauer and Schomaker, Weighted
+// Distributed Hash Tables, 2005). Loads are bounded: a job goes to the next member if the first has
+// mostLoad of its share already (Mirrokni, Thorup and Zadimoghaddam, Consistent Hashing with
+// Bounded Loads, 2016).
+//
+// Then come the deputies of the first, and then the others, both by score. A member has the same
+// deputies for all jobs, so that what it says about its jobs concerns few others; if it is gone,
+// each deputy comes first for a part of its jobs.
+//
+// All replicas that know the same members and jobs compute the same order. If they know different
+// ones, ticks start late or claims are made in vain. The order depends on the job and not on the
+// tick. So the replica that claims the next tick is the one that changed the record last, and knows
+// it.
 type Ranking struct {
 	self    string
 	Members []Member
+	me      int     // the index of self; -1 if it is no member
+	kinds   []*kind // of the members
+	even    bool    // all have one weight
+	least   int     // the room of the smallest
+
+	mu      sync.Mutex
+	classes map[class]*choice
 }
 
 // Member is a live replica that can claim.
@@ -28,20 +48,177 @@ type Member struct {
 	jobs   map[string]string // the revisions of those that it serves; nil when they are not known
 	set    string            // the digest of those; empty when its heartbeat lists them
 	hash   uint64            // of the id
+	kind   int               // the index of its kind
 }
+
+// kind is a set of jobs that some members serve.
+type kind struct {
+	set  string
+	jobs map[string]string // nil when they are not known
+}
+
+// class is who serves a job: members of these kinds, and this replica.
+type class uint64
+
+// choice is what was chosen for the jobs of a class.
+type choice struct {
+	owners map[string]int // of those jobs that another than the highest score comes first for
+	groups map[int]group  // by the member that comes first
+}
+
+// group is a member that comes first, and its deputies.
+type group struct {
+	deputies []int
+	others   []string // the ids of all of them but this replica
+}
+
+const (
+	// mostKinds is how many kinds are told apart. Members of further ones count as serving nothing.
+	mostKinds = 64
+	// mostLoad is how much of its share of the jobs a member comes first for at most.
+	mostLoad = 1.2
+	// Near is how many members act about a job, and hear what the others do: the first ones in its
+	// order.
+	Near = 7
+)
 
 // NewRanking returns the ranking of members, as the replica self uses it.
 func NewRanking(self string, members []Member) *Ranking {
+	r := &Ranking{self: self, Members: members, me: -1, even: true, least: math.MaxInt, classes: make(map[class]*choice)}
 	for i := range members {
-		members[i].hash = hashOf(members[i].ID)
+		m := &members[i]
+		m.hash = hashOf(m.ID)
+		r.even = r.even && m.weight == members[0].weight
+		if m.room != 0 {
+			r.least = min(r.least, m.room)
+		}
+		if m.ID == self {
+			r.me = i
+		}
+		m.kind = slices.IndexFunc(r.kinds, func(k *kind) bool { return m.serves(k.set, k.jobs) })
+		if m.kind < 0 {
+			m.kind = len(r.kinds)
+			r.kinds = append(r.kinds, &kind{m.set, m.jobs})
+		}
 	}
-	return &Ranking{self: self, Members: members}
+	return r
+}
+
+// serves reports whether the member serves these jobs.
+func (m *Member) serves(set string, jobs map[string]string) bool {
+	return (m.jobs == nil) == (jobs == nil) && (m.set != "" && m.set == set || maps.Equal(m.jobs, jobs))
 }
 
 // equal reports whether both members claim the same jobs with the same weight.
 func (m Member) equal(n Member) bool {
-	return m.ID == n.ID && m.weight == n.weight && m.room == n.room && (m.jobs == nil) == (n.jobs == nil) &&
-		(m.set != "" && m.set == n.set || maps.Equal(m.jobs, n.jobs))
+	return m.ID == n.ID && m.weight == n.weight && m.room == n.room && m.serves(n.set, n.jobs)
+}
+
+// classOf returns the class of a job with that revision.
+func (r *Ranking) classOf(job, revision string) (c class) {
+	for i, k := range r.kinds[:min(len(r.kinds), mostKinds)] {
+		if k.jobs == nil || k.jobs[job] == revision {
+			c |= 1 << i
+		}
+	}
+	return c
+}
+
+func (r *Ranking) in(c class, i int) bool { return i == r.me || c>>r.Members[i].kind&1 != 0 }
+
+// choiceOf returns what was chosen for a class.
+func (r *Ranking) choiceOf(c class) *choice {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.classes[c] == nil {
+		r.classes[c] = &choice{r.bound(c), make(map[int]group)}
+	}
+	return r.classes[c]
+}
+
+// bound chooses which jobs of a class go to another member than the one with the highest score.
+// None do if the members' jobs are not known.
+func (r *Ranking) bound(c class) map[string]int {
+	mine := r.Members[r.me]
+	if mine.jobs == nil || c>>mine.kind&1 == 0 {
+		return nil
+	}
+	type hashed struct {
+		name string
+		key  uint64
+	}
+	var list []hashed
+	for name, revision := range mine.jobs {
+		if len(r.kinds) == 1 || r.classOf(name, revision) == c {
+			list = append(list, hashed{name, hashOf(name)})
+		}
+	}
+	slices.SortFunc(list, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.name, b.name)) })
+	total, left := 0.0, make([]int, len(r.Members))
+	for i := range r.Members {
+		if r.in(c, i) {
+			total += r.Members[i].weight
+		}
+	}
+	for i := range r.Members {
+		left[i] = int(math.Ceil(mostLoad * float64(len(list)) * r.Members[i].weight / total))
+	}
+	owners := make(map[string]int)
+	for _, job := range list {
+		owner := r.best(c, job.key, nil)
+		if left[owner] == 0 {
+			owner = r.best(c, job.key, func(i int) bool { return left[i] > 0 })
+			owners[job.name] = owner
+		}
+		left[owner]--
+	}
+	return owners
+}
+
+// best returns the member of a class with the highest score for the hash key, of those that may be.
+func (r *Ranking) best(c class, key uint64, may func(i int) bool) (best int) {
+	best, highest := -1, 0.0
+	for i := range r.Members {
+		if r.in(c, i) && (may == nil || may(i)) {
+			score := r.score(i, key)
+			if best < 0 || score > highest || score == highest && r.Members[i].ID < r.Members[best].ID {
+				best, highest = i, score
+			}
+		}
+	}
+	return best
+}
+
+// firstOf returns the member that comes first for a job of a class, and its group.
+func (r *Ranking) firstOf(c class, job string) (owner int, g group) {
+	chosen := r.choiceOf(c)
+	owner, ok := chosen.owners[job]
+	if !ok {
+		owner = r.best(c, hashOf(job), nil)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if g, ok = chosen.groups[owner]; !ok {
+		g = r.groupOf(c, owner)
+		chosen.groups[owner] = g
+	}
+	return owner, g
+}
+
+func (r *Ranking) groupOf(c class, owner int) (g group) {
+	for next := owner; next >= 0; {
+		if next != owner {
+			g.deputies = append(g.deputies, next)
+		}
+		if next != r.me {
+			g.others = append(g.others, r.Members[next].ID)
+		}
+		if len(g.deputies) == Near-1 {
+			break
+		}
+		next = r.best(c, r.Members[owner].hash, func(i int) bool { return i != owner && !slices.Contains(g.deputies, i) })
+	}
+	return g
 }
 
 // Place is the position of a replica in the order.
@@ -51,48 +228,90 @@ type Place struct {
 	First int32 // of the members of the ranking, the one that claims first; of no meaning with rank 0
 }
 
+// standing decides the position of a member in the order of a job.
+type standing struct {
+	member int
+	tier   int // 0: the first, 1: a deputy, 2: another; 3 more for those that are too small
+	score  float64
+}
+
+// order has the members that can claim a job with that revision and weight, in no order.
+func (r *Ranking) order(job, revision string, weight int, except []string) iter.Seq[standing] {
+	c, key := r.classOf(job, revision), hashOf(job)
+	owner, group := r.firstOf(c, job)
+	return func(yield func(standing) bool) {
+		for i := range r.Members {
+			m := &r.Members[i]
+			if !r.in(c, i) || i != r.me && slices.Contains(except, m.ID) {
+				continue
+			}
+			s := standing{member: i, tier: 2, score: r.score(i, key)}
+			switch {
+			case i == owner:
+				s.tier = 0
+			case slices.Contains(group.deputies, i):
+				s.tier = 1
+			}
+			if m.room != 0 && weight > m.room {
+				s.tier += 3
+			}
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+func (r *Ranking) compare(a, b standing) int {
+	return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(b.score, a.score), cmp.Compare(r.Members[a.member].ID, r.Members[b.member].ID))
+}
+
 // Of returns the place of this replica for a job with that revision and weight. It ignores the
 // members in except, and those that have another definition of the job, because they may not know
 // its ticks. Members that are too small for the job come last. A replica that is not a member, as
 // far as it knows, comes first.
-func (r *Ranking) Of(job, revision string, weight int, except ...string) Place {
-	if r == nil {
-		return Place{}
-	}
-	p, self := Place{}, -1
-	serve := func(m *Member) bool {
-		for _, id := range except {
-			if m.ID == id && m.ID != r.self {
-				return false
-			}
-		}
-		return m.ID == r.self || m.jobs == nil || m.jobs[job] == revision
-	}
-	key := hashOf(job)
-	for i := range r.Members {
-		if r.Members[i].ID == r.self {
-			self = i
-		}
-	}
-	if self < 0 {
+func (r *Ranking) Of(job, revision string, weight int, except ...string) (p Place) {
+	if r == nil || r.me < 0 {
 		return p
 	}
-	mine, highest := r.Members[self].scoreOf(key, weight), math.Inf(-1)
-	for i := range r.Members {
-		m := &r.Members[i]
-		if !serve(m) {
-			continue
+	order := r.order(job, revision, weight, except)
+	var mine, first standing
+	for s := range order {
+		if p.Among == 0 || r.compare(s, first) < 0 {
+			first = s
+		}
+		if s.member == r.me {
+			mine = s
 		}
 		p.Among++
-		score := m.scoreOf(key, weight)
-		if score > mine || score == mine && m.ID < r.self {
+	}
+	for s := range order {
+		if r.compare(s, mine) < 0 {
 			p.Rank++
 		}
-		if score > highest || score == highest && m.ID < r.Members[p.First].ID {
-			p.First, highest = int32(i), score //nolint:gosec // a fleet has fewer members
+	}
+	p.First = int32(first.member) //nolint:gosec // a fleet has fewer members
+	return p
+}
+
+// Near returns who acts about a job besides this replica: the first members in its order. It
+// returns nil for all of a small fleet, or of one that it does not know.
+func (r *Ranking) Near(job, revision string, weight int, except ...string) (ids []string) {
+	if r == nil || r.me < 0 || len(r.Members) <= Near {
+		return nil
+	}
+	if len(except) == 0 && weight <= r.least {
+		_, g := r.firstOf(r.classOf(job, revision), job)
+		return g.others // there is one, or this replica is alone with the job
+	}
+	ids = make([]string, 0, Near)
+	list := slices.SortedFunc(r.order(job, revision, weight, except), r.compare)
+	for _, s := range list[:min(Near, len(list))] {
+		if s.member != r.me {
+			ids = append(ids, r.Members[s.member].ID)
 		}
 	}
-	return p
+	return ids
 }
 
 // First reports whether this replica is a member and claims a job with that revision first.
@@ -112,27 +331,23 @@ func (r *Ranking) Without(p Place, id string) (q Place, ok bool) {
 	return p, p.Rank == 0 // it is still first
 }
 
-// score returns how much the member is preferred for the hash key.
-func (m *Member) score(key uint64) float64 {
+// score returns how much a member is preferred for the hash key.
+func (r *Ranking) score(i int, key uint64) float64 {
 	const bits = 53 // of a float64's fraction
-	uniform := (float64(mix(m.hash+mix(key))>>(64-bits)) + 0.5) / (1 << bits)
-	return -m.weight / math.Log(uniform)
-}
-
-// scoreOf returns how much the member is preferred for a job of that weight. It is below 0 if the
-// member is too small for it.
-func (m *Member) scoreOf(key uint64, weight int) float64 {
-	score := m.score(key)
-	if m.room != 0 && weight > m.room {
-		return -1 / score
+	uniform := (float64(mix(r.Members[i].hash+mix(key))>>(64-bits)) + 0.5) / (1 << bits)
+	if r.even {
+		return uniform // the order is the same
 	}
-	return score
+	return -r.Members[i].weight / math.Log(uniform)
 }
 
+// hashOf is FNV-1a, mixed.
 func hashOf(text string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(text))
-	return mix(h.Sum64())
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	return mix(h)
 }
 
 // mix makes each bit depend on all bits (the finalizer of SplitMix64).

@@ -75,7 +75,7 @@ func TestEveryRankIsTakenOnce(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesMovesNobodyElse(t *testing.T) {
+func TestWhoLeavesMovesItsOwnJobsOnly(t *testing.T) {
 	members := membersOf(10, equal)
 	before := rankings(members)
 	after := rankings(slices.Delete(slices.Clone(members), 3, 4))
@@ -87,14 +87,102 @@ func TestWhoLeavesMovesNobodyElse(t *testing.T) {
 			if i >= 3 {
 				was = before[i+1]
 			}
-			want := was.Of(job, "", 1).Rank
-			if want > gone {
-				want--
+			place := was.Of(job, "", 1)
+			if gone != 0 {
+				require.Equal(t, place.Rank == 0, r.Of(job, "", 1).Rank == 0, job)
 			}
-			require.Equal(t, want, r.Of(job, "", 1).Rank)
-			require.Equal(t, want, was.Of(job, "", 1, "worker-3").Rank)
+			if place.Rank > gone {
+				place.Rank--
+			}
+			require.Equal(t, place.Rank, was.Of(job, "", 1, "worker-3").Rank, "those who wait for a holder keep their order")
 		}
 	}
+}
+
+// servingOf makes members that serve the jobs job-0, job-1 and so on.
+func servingOf(n, jobs int) []Member {
+	served := map[string]string{}
+	for j := range jobs {
+		served[fmt.Sprint("job-", j)] = "1"
+	}
+	members := membersOf(n, equal)
+	for i := range members {
+		members[i].jobs, members[i].set = served, "all"
+	}
+	return members
+}
+
+// ownersOf returns which member comes first for each job.
+func ownersOf(t *testing.T, members []Member, jobs int) (owners []string) {
+	t.Helper()
+	owners = make([]string, jobs)
+	for _, r := range rankings(members) {
+		for j := range jobs {
+			if r.Of(fmt.Sprint("job-", j), "1", 1).Rank == 0 {
+				require.Empty(t, owners[j], "the members agree")
+				owners[j] = r.self
+			}
+		}
+	}
+	require.NotContains(t, owners, "")
+	return owners
+}
+
+func TestNobodyOwnsMuchMoreThanItsShare(t *testing.T) {
+	for _, size := range [][2]int{{50, 1000}, {100, 300}, {3, 7}, {20, 2}} {
+		n, jobs := size[0], size[1]
+		counts := map[string]int{}
+		for _, owner := range ownersOf(t, servingOf(n, jobs), jobs) {
+			counts[owner]++
+		}
+		most := math.Ceil(1.2 * float64(jobs) / float64(n))
+		for id, count := range counts {
+			require.LessOrEqual(t, float64(count), most, "%s of %d with %d jobs", id, n, jobs)
+		}
+	}
+}
+
+func TestBoundsMoveFewJobsOfOthers(t *testing.T) {
+	const n, jobs = 50, 1000
+	members := servingOf(n, jobs)
+	before := ownersOf(t, members, jobs)
+	moved := 0
+	for _, gone := range []int{3, 17, 42} {
+		after := ownersOf(t, slices.Delete(slices.Clone(members), gone, gone+1), jobs)
+		for j := range jobs {
+			if before[j] != after[j] && before[j] != members[gone].ID {
+				moved++
+			}
+		}
+	}
+	require.Less(t, moved, 3*2*jobs/n, "twice as many as it had itself")
+}
+
+// TestFewAreNearTheJobsOfOne has all jobs of a member concern the same others.
+func TestFewAreNearTheJobsOfOne(t *testing.T) {
+	const n, jobs = 50, 1000
+	members := servingOf(n, jobs)
+	all := rankings(members)
+	for _, r := range all[:5] {
+		others := map[string]bool{}
+		for j := range jobs {
+			job := fmt.Sprint("job-", j)
+			near := r.Near(job, "1", 1)
+			require.Len(t, near, map[bool]int{true: Near - 1, false: Near}[r.Of(job, "1", 1).Rank < Near])
+			if r.Of(job, "1", 1).Rank != 0 {
+				continue
+			}
+			for _, id := range near {
+				others[id] = true
+			}
+			for _, other := range all {
+				require.Equal(t, other == r || slices.Contains(near, other.self), other.Of(job, "1", 1).Rank < Near)
+			}
+		}
+		require.Len(t, others, Near-1)
+	}
+	small := rankings(servingOf(Near, 10))[0]
+	require.Nil(t, small.Near("job-1", "1", 1), "everybody")
 }
 
 func TestWhoCanNeverRunAJobIsRankedLast(t *testing.T) {
@@ -189,4 +277,21 @@ func TestPlaceWithoutHolderFollowsFromPlaceWithIt(t *testing.T) {
 		}
 	}
 	require.Greater(t, known, 200*6)
+}
+
+// BenchmarkRanking ranks 50 members for 10,000 jobs, as each replica does when a member comes or
+// goes.
+func BenchmarkRanking(b *testing.B) {
+	const jobs = 10_000
+	members, names := servingOf(50, jobs), make([]string, jobs)
+	for j := range names {
+		names[j] = fmt.Sprint("job-", j)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		r := NewRanking("worker-7", slices.Clone(members))
+		for _, job := range names {
+			r.Of(job, "1", 1)
+		}
+	}
 }
