@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/settings"
 )
 
 func TestAliasesAndMergeKeysWork(t *testing.T) {
@@ -38,7 +37,7 @@ jobs:
 	require.Equal(t, "billing", c.Replica)
 	specs := map[string]string{}
 	for _, j := range c.Jobs {
-		require.Equal(t, settings.NewSecret(settings.Log{Message: "hello"}), j.Log)
+		require.Equal(t, config.NewSecret(config.Log{Message: "hello"}), j.Log)
 		require.Equal(t, "@daily", j.Spec.Schedule)
 		specs[j.Spec.Name] = fmt.Sprint(j.Spec.Timeout, j.Spec.Jitter, j.Spec.MaxCatchUp, j.Spec.Retry, j.Spec.Groups)
 	}

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
@@ -21,16 +20,16 @@ type Config struct {
 	Groups    []string // what this replica serves, besides jobs that name no group; may be empty
 	MaxRuns   int      // the weight of jobs that run here at a time; 0: no limit; at most limits.MaxWeight
 
-	Store settings.Store // where Redis is not configured; see Locate
-	Redis settings.Redis
-	Lease settings.Lease
-	HTTP  settings.Server
+	Store Store // where Redis is not configured; see Locate
+	Redis Redis
+	Lease Lease
+	HTTP  Server
 
 	ShutdownGrace time.Duration // how long runs may take to finish at shutdown; 0 cancels them at once
-	Log           settings.Logging
-	Tracing       settings.Tracing
+	Log           Logging
+	Tracing       Tracing
 
-	Notifications settings.Notifications
+	Notifications Notifications
 
 	SecretVariables []string // of the environment: those that the file takes a secret from; sorted
 
@@ -68,11 +67,11 @@ const (
 func Default() *Config {
 	return &Config{
 		Namespace:     defaultNamespace,
-		Lease:         settings.Lease{TTL: defaultLeaseTTL},
-		HTTP:          settings.Server{Addr: settings.Address{HostPort: defaultAddr}},
+		Lease:         Lease{TTL: defaultLeaseTTL},
+		HTTP:          Server{Addr: Address{HostPort: defaultAddr}},
 		ShutdownGrace: defaultShutdownGrace,
-		Log:           settings.Logging{Level: slog.LevelInfo, Format: "text"},
-		Notifications: settings.Notifications{Interval: defaultLookInterval, Confirm: defaultConfirm},
+		Log:           Logging{Level: slog.LevelInfo, Format: "text"},
+		Notifications: Notifications{Interval: defaultLookInterval, Confirm: defaultConfirm},
 	}
 }
 
@@ -82,10 +81,10 @@ type Job struct {
 	Line int       // where the entry starts, from 1
 
 	// Exactly one of these is set.
-	Exec        settings.Private[exec.Command]
-	HTTP        settings.Private[http.Call]
-	RedisStream settings.Private[settings.RedisStream]
-	Log         settings.Private[settings.Log]
+	Exec        Private[exec.Command]
+	HTTP        Private[http.Call]
+	RedisStream Private[RedisStream]
+	Log         Private[Log]
 
-	Notify settings.Notify // the zero value for none
+	Notify Notify // the zero value for none
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
@@ -53,18 +52,18 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Replica:   "eu-1",
 		Groups:    []string{"eu", "batch"},
 		MaxRuns:   12,
-		Redis: settings.Redis{
-			URL: settings.NewSecret("redis://localhost:6379/0"), WaitReplicas: 2, FailoverGrace: 30 * time.Second,
+		Redis: config.Redis{
+			URL: config.NewSecret("redis://localhost:6379/0"), WaitReplicas: 2, FailoverGrace: 30 * time.Second,
 		},
-		Lease: settings.Lease{TTL: 20 * time.Second},
-		HTTP: settings.Server{Addr: settings.Address{HostPort: "0.0.0.0:8081", Given: true}, ReadOnly: true, Metrics: settings.Metrics{JobHistograms: true, NeedsToken: true}, Tokens: []settings.Token{
+		Lease: config.Lease{TTL: 20 * time.Second},
+		HTTP: config.Server{Addr: config.Address{HostPort: "0.0.0.0:8081", Given: true}, ReadOnly: true, Metrics: config.Metrics{JobHistograms: true, NeedsToken: true}, Tokens: []config.Token{
 			{Name: "ops", Role: "operate", File: "/run/secrets/ops"},
-			{Name: "grafana", Role: "read", Value: settings.NewSecret("0123456789abcdef")},
+			{Name: "grafana", Role: "read", Value: config.NewSecret("0123456789abcdef")},
 		}},
 		ShutdownGrace: 45 * time.Second,
-		Log:           settings.Logging{Level: slog.LevelWarn, Format: "json"},
-		Tracing:       settings.Tracing{Endpoint: "http://collector:4318"},
-		Notifications: settings.Notifications{Interval: 2 * time.Second, Confirm: time.Minute, Receivers: []notify.Receiver{
+		Log:           config.Logging{Level: slog.LevelWarn, Format: "json"},
+		Tracing:       config.Tracing{Endpoint: "http://collector:4318"},
+		Notifications: config.Notifications{Interval: 2 * time.Second, Confirm: time.Minute, Receivers: []notify.Receiver{
 			{
 				Name: "ops", Kind: "webhook", URL: "https://example.com/hook",
 				Secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", Headers: map[string]string{"X-Team": "ops"},
@@ -77,9 +76,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Jobs: []config.Job{
 			{
 				Line: 45,
-				Notify: settings.Notify{
-					Healthchecks: settings.NewSecret("https://hc.example.com/ping/0b1c"),
-					Sentry:       settings.NewSecret("https://sentry.example.com/api/2/cron/report/0b1c/"),
+				Notify: config.Notify{
+					Healthchecks: config.NewSecret("https://hc.example.com/ping/0b1c"),
+					Sentry:       config.NewSecret("https://sentry.example.com/api/2/cron/report/0b1c/"),
 					After:        3,
 				},
 				Spec: jobs.Spec{
@@ -103,7 +102,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 					Groups:        []string{"eu"},
 					Paused:        true,
 				},
-				Exec: settings.NewSecret(exec.Command{
+				Exec: config.NewSecret(exec.Command{
 					Args:      []string{"./report.sh", "--full", "5"},
 					Dir:       "/srv",
 					Env:       map[string]string{"LEVEL": "info", "PORT": "8080", "RATE": "1.10", "DRY": "true", "NONE": ""},
@@ -113,7 +112,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			{
 				Line: 77,
 				Spec: defaultSpec("ping", "@every 90s"),
-				HTTP: settings.NewSecret(http.Call{
+				HTTP: config.NewSecret(http.Call{
 					Method:  "PUT",
 					URL:     "https://example.com/hook?a=b",
 					Headers: map[string]string{"Authorization": "Bearer x", "x-count": "3"},
@@ -125,19 +124,19 @@ func TestEveryKeyIsRead(t *testing.T) {
 			{
 				Line: 89,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
-				Log:  settings.NewSecret(settings.Log{Message: "hello"}),
+				Log:  config.NewSecret(config.Log{Message: "hello"}),
 			},
 			{
 				Line: 93,
 				Spec: defaultSpec("announce", "@hourly"),
-				RedisStream: settings.NewSecret(settings.RedisStream{
+				RedisStream: config.NewSecret(config.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
 				}),
 			},
 			{
 				Line: 100,
 				Spec: leader,
-				Exec: settings.NewSecret(exec.Command{Args: []string{"./index.sh"}, KillGrace: 5 * time.Second}),
+				Exec: config.NewSecret(exec.Command{Args: []string{"./index.sh"}, KillGrace: 5 * time.Second}),
 			},
 		},
 	}, undefined(t, c))
@@ -149,11 +148,11 @@ func TestTheExampleOfTheContractIsAccepted(t *testing.T) {
 
 	want := config.Default()
 	want.Namespace, want.Groups = "billing", []string{"eu"}
-	want.Redis.URL = settings.NewSecret("redis://localhost:6379/0")
+	want.Redis.URL = config.NewSecret("redis://localhost:6379/0")
 	want.HTTP.Addr.Given = true
 	spec := defaultSpec("nightly-report", "0 2 * * *")
 	spec.Timezone, spec.Timeout, spec.Retry.MaxAttempts, spec.Groups = "Europe/Berlin", 10*time.Minute, 3, []string{}
-	want.Jobs = []config.Job{{Spec: spec, Line: 15, Exec: settings.NewSecret(exec.Command{
+	want.Jobs = []config.Job{{Spec: spec, Line: 15, Exec: config.NewSecret(exec.Command{
 		Args: []string{"./report.sh", "--full"}, Dir: "/srv", Env: map[string]string{"LEVEL": "info"}, KillGrace: 5 * time.Second,
 	})}}
 	require.Equal(t, want, undefined(t, c))
@@ -167,22 +166,22 @@ func defaultSpec(name, schedule string) jobs.Spec {
 
 func TestOnlyJobsAreRequired(t *testing.T) {
 	want := config.Default()
-	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 1, Log: settings.NewSecret(settings.Log{Message: "m"})}}
+	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 1, Log: config.NewSecret(config.Log{Message: "m"})}}
 	require.Equal(t, want, undefined(t, parse(t, aJob)))
 }
 
 func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	require.Equal(t, &config.Config{
 		Namespace:     "default",
-		Lease:         settings.Lease{TTL: 15 * time.Second},
-		HTTP:          settings.Server{Addr: settings.Address{HostPort: "127.0.0.1:8080"}},
+		Lease:         config.Lease{TTL: 15 * time.Second},
+		HTTP:          config.Server{Addr: config.Address{HostPort: "127.0.0.1:8080"}},
 		ShutdownGrace: 30 * time.Second,
-		Log:           settings.Logging{Level: slog.LevelInfo, Format: "text"},
-		Notifications: settings.Notifications{Interval: 5 * time.Second, Confirm: 30 * time.Second},
+		Log:           config.Logging{Level: slog.LevelInfo, Format: "text"},
+		Notifications: config.Notifications{Interval: 5 * time.Second, Confirm: 30 * time.Second},
 	}, config.Default())
 
-	require.Equal(t, settings.NewSecret(exec.Command{Args: []string{"x"}, KillGrace: 5 * time.Second}), withJob(t, "exec: {command: [x]}").Exec)
-	require.Equal(t, settings.NewSecret(http.Call{
+	require.Equal(t, config.NewSecret(exec.Command{Args: []string{"x"}, KillGrace: 5 * time.Second}), withJob(t, "exec: {command: [x]}").Exec)
+	require.Equal(t, config.NewSecret(http.Call{
 		Method: "GET", URL: "http://h", Success: []http.StatusRange{{From: 200, To: 299}}, Timeout: 30 * time.Second,
 	}), withJob(t, "http: {url: http://h}").HTTP)
 }
@@ -196,7 +195,7 @@ func TestRequestsWithABodyArePosts(t *testing.T) {
 
 func TestWrittendefaultAddressWasAskedFor(t *testing.T) {
 	require.False(t, parse(t, aJob).HTTP.Addr.Given)
-	require.Equal(t, settings.Server{Addr: settings.Address{HostPort: "127.0.0.1:8080", Given: true}}, parse(t, "http: {addr: '127.0.0.1:8080'}\n"+aJob).HTTP)
+	require.Equal(t, config.Server{Addr: config.Address{HostPort: "127.0.0.1:8080", Given: true}}, parse(t, "http: {addr: '127.0.0.1:8080'}\n"+aJob).HTTP)
 }
 
 // acceptedFiles have values at the edges of their ranges.
@@ -241,7 +240,7 @@ func TestValuesAtTheEdgesAreAccepted(t *testing.T) {
 
 func TestKeysWithoutValuesAreAbsent(t *testing.T) {
 	want := config.Default()
-	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 10, Log: settings.NewSecret(settings.Log{Message: "m"})}}
+	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 10, Log: config.NewSecret(config.Log{Message: "m"})}}
 	have := parse(t, "namespace:\nreplica: ~\ngroups: null\nlease: {ttl: }\nhttp:\nshutdown_grace:\nlog:\ndefaults: {timeout: , retry: ~}\njobs:\n"+
 		"- {name: a, schedule: '@daily', log: {message: m}, timeout: , groups: ~, retry: {backoff: }}\n")
 	require.Equal(t, want, undefined(t, have))
@@ -308,7 +307,7 @@ jobs:
 }
 
 func TestStreamFieldsMayUseTheEnvironment(t *testing.T) {
-	require.Equal(t, settings.NewSecret(settings.RedisStream{Stream: "s-5", MaxLen: 5, Fields: map[string]string{"a": secret, "b": "1.10", "c": "${x"}}),
+	require.Equal(t, config.NewSecret(config.RedisStream{Stream: "s-5", MaxLen: 5, Fields: map[string]string{"a": secret, "b": "1.10", "c": "${x"}}),
 		withJob(t, "redis_stream: {stream: 's-${FIVE}', maxlen: '${FIVE}', fields: {a: '${SECRET}', b: 1.10, c: '$${x'}}").RedisStream)
-	require.Equal(t, settings.NewSecret(settings.RedisStream{Stream: "s"}), withJob(t, "redis_stream: {stream: s}").RedisStream)
+	require.Equal(t, config.NewSecret(config.RedisStream{Stream: "s"}), withJob(t, "redis_stream: {stream: s}").RedisStream)
 }

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/solotick/solotick/internal/settings"
 )
 
 // describe adds what may be shown of a job's kind of work to details, by field, as the file has it
@@ -26,7 +24,7 @@ func describe(details map[string]string, field string, v any) {
 				v[i] = masked(text)
 				if i > 0 {
 					if before, _ := v[i-1].(string); secretFlag.MatchString(before) && !strings.Contains(before, "=") {
-						v[i] = settings.Hidden
+						v[i] = Hidden
 					}
 				}
 			}
@@ -41,7 +39,7 @@ func describe(details map[string]string, field string, v any) {
 	case string:
 		details[field] = masked(v)
 		if secretField.MatchString(field) {
-			details[field] = settings.Hidden
+			details[field] = Hidden
 		}
 	}
 }
@@ -56,17 +54,17 @@ var (
 
 // masked hides in a text what may be a secret.
 func masked(text string) string {
-	text = secretWord.ReplaceAllString(text, "${1}"+settings.Hidden)
-	text = header.ReplaceAllString(text, "${1}"+settings.Hidden)
+	text = secretWord.ReplaceAllString(text, "${1}"+Hidden)
+	text = header.ReplaceAllString(text, "${1}"+Hidden)
 	return anyURL.ReplaceAllStringFunc(text, func(found string) string {
 		u, err := url.Parse(found)
 		if err != nil {
-			return settings.Hidden
+			return Hidden
 		}
 		// Paths are left out too: those of many web hooks are credentials.
 		shown := u.Scheme + "://" + u.Host
 		if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			shown += "/" + settings.Hidden
+			shown += "/" + Hidden
 		}
 		return shown
 	})

@@ -11,7 +11,7 @@
 // The tables of keys (topKeys, redisKeys, jobKeys and those that they name) are the only list of
 // the file's keys. The reader comes from them, [Schema], what [NeedsRestart] compares, and the
 // tables of docs/configuration.md. A new key is a line in one of them and a field of what it
-// fills: [Config], [Job], jobs.Spec or a type of internal/settings.
+// fills: [Config] or one of its sections, [Job] or jobs.Spec.
 // Rules that relate several keys stand in checkRedis, checkFailover and, for the policies of a job,
 // in package jobs.
 //

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
 )
@@ -88,10 +87,10 @@ jobs:
 	spec := defaultSpec("job-7", "7 * * * *")
 	spec.Timeout, spec.MaxCatchUp, spec.Paused, spec.Retry.MaxAttempts = 20*time.Second, 7, true, 7
 	require.Equal(t, spec, c.Jobs[0].Spec)
-	require.Equal(t, settings.NewSecret(exec.Command{
+	require.Equal(t, config.NewSecret(exec.Command{
 		Args: []string{"s"}, Dir: "/s", Env: map[string]string{"${S}": "s"}, KillGrace: 20 * time.Second,
 	}), c.Jobs[0].Exec)
-	require.Equal(t, settings.NewSecret(http.Call{
+	require.Equal(t, config.NewSecret(http.Call{
 		Method: "GET", URL: "http://s", Headers: map[string]string{"X": "s"}, Body: "s",
 		Success: []http.StatusRange{{From: 404, To: 404}}, Timeout: 20 * time.Second,
 	}), c.Jobs[1].HTTP)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/limits"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
@@ -65,25 +64,25 @@ var jobKeys = []key[Job]{
 		"how many bytes of the store they may take, at least 512 for each that may be kept; 0 is 4 KiB each").orInDefaults(),
 	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
 
-	field("notify", mapping(notifyKeys, nil), func(j *Job) *settings.Notify { return &j.Notify },
+	field("notify", mapping(notifyKeys, nil), func(j *Job) *Notify { return &j.Notify },
 		"which monitors are notified when a run starts, succeeds and fails, and when receivers are").hidden(),
 
 	field("exec", secret(startingWith(exec.Command{KillGrace: defaultKillGrace}, mapping(execKeys, nil))),
-		func(j *Job) *settings.Private[exec.Command] { return &j.Exec }, "run a program").neverEmpty(),
+		func(j *Job) *Private[exec.Command] { return &j.Exec }, "run a program").neverEmpty(),
 	field("http", secret(startingWith(newCall, mapping(httpKeys, chooseMethod))),
-		func(j *Job) *settings.Private[http.Call] { return &j.HTTP }, "send a request").neverEmpty(),
+		func(j *Job) *Private[http.Call] { return &j.HTTP }, "send a request").neverEmpty(),
 	field("redis_stream", secret(mapping(streamKeys, nil)),
-		func(j *Job) *settings.Private[settings.RedisStream] { return &j.RedisStream }, "add an entry to a stream").neverEmpty(),
+		func(j *Job) *Private[RedisStream] { return &j.RedisStream }, "add an entry to a stream").neverEmpty(),
 	field("log", secret(mapping(logKeys, nil)),
-		func(j *Job) *settings.Private[settings.Log] { return &j.Log }, "write a line to the worker's log").neverEmpty(),
+		func(j *Job) *Private[Log] { return &j.Log }, "write a line to the worker's log").neverEmpty(),
 }
 
-var notifyKeys = []key[settings.Notify]{
-	field("healthchecks", monitorURL, func(n *settings.Notify) *settings.Secret { return &n.Healthchecks },
+var notifyKeys = []key[Notify]{
+	field("healthchecks", monitorURL, func(n *Notify) *Secret { return &n.Healthchecks },
 		"a check of Healthchecks, such as https://hc-ping.com/${CHECK}").hidden().defaultsTo("none"),
-	field("sentry", monitorURL, func(n *settings.Notify) *settings.Secret { return &n.Sentry },
+	field("sentry", monitorURL, func(n *Notify) *Secret { return &n.Sentry },
 		"a cron monitor of Sentry, such as https://HOST/api/PROJECT/cron/MONITOR/${KEY}/").hidden().defaultsTo("none"),
-	field("after", number(1, maxAfter, fmt.Sprintf("must be from 1 to %d", maxAfter)), func(n *settings.Notify) *int { return &n.After },
+	field("after", number(1, maxAfter, fmt.Sprintf("must be from 1 to %d", maxAfter)), func(n *Notify) *int { return &n.After },
 		"how many ticks of the job go wrong in a row before the receivers of notifications are notified").defaultsTo("1"),
 }
 

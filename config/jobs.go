@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/solotick/solotick/internal/naming"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -73,7 +72,7 @@ func (r *reader) job(v value, base jobs.Spec, first map[string]value, c *Config)
 	if job.Spec.Leader {
 		r.withoutDefaults(v, &job.Spec)
 	}
-	if job.Spec.Leader && job.Notify != (settings.Notify{}) {
+	if job.Spec.Leader && job.Notify != (Notify{}) {
 		r.fault(r.at[join(v.path, "notify")], "must be left out of a leader task: it has no runs that succeed or fail")
 	}
 	if strings.EqualFold(strings.TrimSpace(job.Spec.Schedule), "@triggered") && !r.has(v, "jitter") {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
 )
@@ -185,12 +184,12 @@ func parseStatus(s string) (int, bool) {
 	return n, err == nil && len(s) == 3 && n >= 200 && n <= 599
 }
 
-var streamKeys = []key[settings.RedisStream]{
-	field("stream", streamKey, func(s *settings.RedisStream) *string { return &s.Stream },
+var streamKeys = []key[RedisStream]{
+	field("stream", streamKey, func(s *RedisStream) *string { return &s.Stream },
 		"the stream's key in the Redis of the fleet").needed("add the key of the stream, such as events"),
-	field("maxlen", number[int64](0, 0, "must be at least 0; 0 keeps every entry"), func(s *settings.RedisStream) *int64 { return &s.MaxLen },
+	field("maxlen", number[int64](0, 0, "must be at least 0; 0 keeps every entry"), func(s *RedisStream) *int64 { return &s.MaxLen },
 		"about how many entries to keep; 0 keeps all"),
-	field("fields", entryFields, func(s *settings.RedisStream) *map[string]string { return &s.Fields },
+	field("fields", entryFields, func(s *RedisStream) *map[string]string { return &s.Fields },
 		"added to those that are set for each entry").hidden(),
 }
 
@@ -227,11 +226,11 @@ var entryFields = dictionary(asWritten, func(name, _ string, _ int) (ofName, ofV
 	return "", ""
 })
 
-var logKeys = []key[settings.Log]{
+var logKeys = []key[Log]{
 	field("message", checked("a string", "text", `\S`, func(s string) string {
 		if strings.TrimSpace(s) == "" {
 			return "must not be blank"
 		}
 		return ""
-	}), func(l *settings.Log) *string { return &l.Message }, "what to log").needed("add what to log"),
+	}), func(l *Log) *string { return &l.Message }, "what to log").needed("add what to log"),
 }

@@ -5,16 +5,15 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/joined"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/notify"
 )
 
-var notificationKeys = []key[settings.Notifications]{
-	field("interval", durationWithin(100*time.Millisecond, time.Hour), func(n *settings.Notifications) *time.Duration { return &n.Interval },
+var notificationKeys = []key[Notifications]{
+	field("interval", durationWithin(100*time.Millisecond, time.Hour), func(n *Notifications) *time.Duration { return &n.Interval },
 		"between two looks at the fleet, by one replica"),
-	field("confirm", durationWithin(0, 24*time.Hour), func(n *settings.Notifications) *time.Duration { return &n.Confirm },
+	field("confirm", durationWithin(0, 24*time.Hour), func(n *Notifications) *time.Duration { return &n.Confirm },
 		"how long a job must be overdue or unserved before that is notified of"),
-	field("receivers", receiverList, func(n *settings.Notifications) *[]notify.Receiver { return &n.Receivers },
+	field("receivers", receiverList, func(n *Notifications) *[]notify.Receiver { return &n.Receivers },
 		"who is notified: the keys of each are in notifications.md"),
 }
 

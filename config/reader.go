@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/solotick/solotick/internal/settings"
 )
 
 // reader turns the nodes of one file into a Config and collects the faults on the way. It never
@@ -107,7 +105,7 @@ func (v value) written() string {
 		return ""
 	}
 	if v.secret && !onlyReferences.MatchString(v.node.Value) {
-		return settings.Hidden
+		return Hidden
 	}
 	return mention(v.node.Value)
 }

@@ -9,46 +9,44 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/solotick/solotick/internal/settings"
 )
 
-var redisKeys = []key[settings.Redis]{
-	field("url", secret(redisURL), func(r *settings.Redis) *settings.Secret { return &r.URL },
+var redisKeys = []key[Redis]{
+	field("url", secret(redisURL), func(r *Redis) *Secret { return &r.URL },
 		"one server; may have user, password and database").hidden(),
-	field("addrs", redisAddrs, func(r *settings.Redis) *[]string { return &r.Addrs },
+	field("addrs", redisAddrs, func(r *Redis) *[]string { return &r.Addrs },
 		"at least one server that answers, of a Redis Cluster with cluster, or of Sentinels with master").hidden(),
-	field("cluster", boolean, func(r *settings.Redis) *bool { return &r.Cluster }, "addrs are servers of a Redis Cluster"),
-	field("master", word, func(r *settings.Redis) *string { return &r.Master },
+	field("cluster", boolean, func(r *Redis) *bool { return &r.Cluster }, "addrs are servers of a Redis Cluster"),
+	field("master", word, func(r *Redis) *string { return &r.Master },
 		"the name by which the Sentinels in addrs know the primary"),
-	field("quorum", redisQuorum, func(r *settings.Redis) *[]settings.Secret { return &r.Quorum },
+	field("quorum", redisQuorum, func(r *Redis) *[]Secret { return &r.Quorum },
 		"independent servers, better an odd number: no Cluster, no replicas of each other").hidden(),
-	field("username", word, func(r *settings.Redis) *string { return &r.Username },
+	field("username", word, func(r *Redis) *string { return &r.Username },
 		"for every server, with password, where no URL has one").defaultsTo("the default user"),
-	field("password", secret(filled), func(r *settings.Redis) *settings.Secret { return &r.Password },
+	field("password", secret(filled), func(r *Redis) *Secret { return &r.Password },
 		"for every server, where no URL has one").hidden(),
-	field("database", number(0, 0, "must be at least 0"), func(r *settings.Redis) *int { return &r.Database },
+	field("database", number(0, 0, "must be at least 0"), func(r *Redis) *int { return &r.Database },
 		"where no URL has one; 0 with cluster"),
-	field("sentinel_username", word, func(r *settings.Redis) *string { return &r.SentinelUsername },
+	field("sentinel_username", word, func(r *Redis) *string { return &r.SentinelUsername },
 		"for the Sentinels themselves, with sentinel_password").defaultsTo("the default user"),
-	field("sentinel_password", secret(filled), func(r *settings.Redis) *settings.Secret { return &r.SentinelPassword },
+	field("sentinel_password", secret(filled), func(r *Redis) *Secret { return &r.SentinelPassword },
 		"for the Sentinels themselves").hidden(),
-	field("tls", optional(mapping(tlsKeys, checkPair)), func(r *settings.Redis) **settings.TLS { return &r.TLS },
+	field("tls", optional(mapping(tlsKeys, checkPair)), func(r *Redis) **TLS { return &r.TLS },
 		"with addrs, or rediss:// in every URL; {} trusts what the system trusts").neverEmpty(),
 	field("wait_replicas", number(0, maxWaitReplicas, fmt.Sprintf("must be from 0 to %d", maxWaitReplicas)),
-		func(r *settings.Redis) *int { return &r.WaitReplicas },
+		func(r *Redis) *int { return &r.WaitReplicas },
 		"how many Redis replicas must have each write; 1 or more needs a lease.ttl of at least 2s; 0 with quorum"),
-	field("failover_grace", durationWithin(0, maxFailoverGrace), func(r *settings.Redis) *time.Duration { return &r.FailoverGrace },
+	field("failover_grace", durationWithin(0, maxFailoverGrace), func(r *Redis) *time.Duration { return &r.FailoverGrace },
 		"for how long nothing new is granted after a failover: 0s, or at least lease.ttl; 0s with cluster and quorum"),
 }
 
-var tlsKeys = []key[settings.TLS]{
-	field("ca_file", word, func(t *settings.TLS) *string { return &t.CAFile },
+var tlsKeys = []key[TLS]{
+	field("ca_file", word, func(t *TLS) *string { return &t.CAFile },
 		"PEM: the authorities to trust instead").defaultsTo("the system's"),
-	field("cert_file", word, func(t *settings.TLS) *string { return &t.CertFile },
+	field("cert_file", word, func(t *TLS) *string { return &t.CertFile },
 		"PEM: a certificate to show to the servers, with key_file"),
-	field("key_file", word, func(t *settings.TLS) *string { return &t.KeyFile }, "PEM, with cert_file"),
-	field("server_name", word, func(t *settings.TLS) *string { return &t.ServerName },
+	field("key_file", word, func(t *TLS) *string { return &t.KeyFile }, "PEM, with cert_file"),
+	field("server_name", word, func(t *TLS) *string { return &t.ServerName },
 		"the name in the servers' certificates").defaultsTo("the host"),
 }
 
@@ -135,7 +133,7 @@ func containsFold(list []string, s string) bool {
 }
 
 // redisQuorum takes the URLs of independent servers.
-var redisQuorum = list[settings.Secret]{
+var redisQuorum = list[Secret]{
 	want:   "a list of URLs such as [redis://a:6379, redis://b:6379, redis://c:6379]",
 	values: fmt.Sprintf("%d to %d URLs", minQuorum, maxQuorum),
 	size: func(n int) string {
@@ -144,8 +142,8 @@ var redisQuorum = list[settings.Secret]{
 		}
 		return ""
 	},
-	item: func(int) kind[settings.Secret] { return secret(redisURL) },
-	repeat: func(u settings.Secret, earlier []settings.Secret) string {
+	item: func(int) kind[Secret] { return secret(redisURL) },
+	repeat: func(u Secret, earlier []Secret) string {
 		for _, e := range earlier {
 			if strings.EqualFold(serverOf(e.Reveal()), serverOf(u.Reveal())) {
 				return "names a server that is listed already; each URL must name another server"

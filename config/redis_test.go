@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/settings"
+	"github.com/solotick/solotick/config"
 )
 
 const threeNodes = "[redis://a, redis://b, 'redis://c:6380/1']"
@@ -60,19 +60,19 @@ var redisFaults = []bad{
 }
 
 func TestEachWayToNameServersIsRead(t *testing.T) {
-	for yaml, want := range map[string]settings.Redis{
+	for yaml, want := range map[string]config.Redis{
 		"{url: redis://h, username: app, password: '${SECRET}', database: 2}": {
-			URL: settings.NewSecret("redis://h"), Username: "app", Password: settings.NewSecret(secret), Database: 2,
+			URL: config.NewSecret("redis://h"), Username: "app", Password: config.NewSecret(secret), Database: 2,
 		},
 		"{addrs: ['a:1', '[::1]:2'], cluster: true, tls: {}, wait_replicas: 1}": {
-			Addrs: []string{"a:1", "[::1]:2"}, Cluster: true, TLS: &settings.TLS{}, WaitReplicas: 1,
+			Addrs: []string{"a:1", "[::1]:2"}, Cluster: true, TLS: &config.TLS{}, WaitReplicas: 1,
 		},
 		"{addrs: ['${UNSET:-a:1}'], master: main, database: 3, sentinel_username: s, sentinel_password: '${SECRET}', failover_grace: 30s, tls: {ca_file: c, cert_file: d, key_file: e, server_name: f}}": {
-			Addrs: []string{"a:1"}, Master: "main", Database: 3, SentinelUsername: "s", SentinelPassword: settings.NewSecret(secret),
-			FailoverGrace: 30e9, TLS: &settings.TLS{CAFile: "c", CertFile: "d", KeyFile: "e", ServerName: "f"},
+			Addrs: []string{"a:1"}, Master: "main", Database: 3, SentinelUsername: "s", SentinelPassword: config.NewSecret(secret),
+			FailoverGrace: 30e9, TLS: &config.TLS{CAFile: "c", CertFile: "d", KeyFile: "e", ServerName: "f"},
 		},
 		"{quorum: " + threeNodes + ", password: x, cluster: false, wait_replicas: 0}": {
-			Quorum: []settings.Secret{settings.NewSecret("redis://a"), settings.NewSecret("redis://b"), settings.NewSecret("redis://c:6380/1")}, Password: settings.NewSecret("x"),
+			Quorum: []config.Secret{config.NewSecret("redis://a"), config.NewSecret("redis://b"), config.NewSecret("redis://c:6380/1")}, Password: config.NewSecret("x"),
 		},
 	} {
 		t.Run(yaml, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestSetURLReplacesAllServers(t *testing.T) {
 	} {
 		t.Run(yaml, func(t *testing.T) {
 			c := parse(t, "redis: "+yaml+"\n"+aJob)
-			want := settings.Redis{URL: settings.NewSecret("redis://b"), WaitReplicas: c.Redis.WaitReplicas}
+			want := config.Redis{URL: config.NewSecret("redis://b"), WaitReplicas: c.Redis.WaitReplicas}
 			require.Error(t, c.Set("redis.url", "b"))
 			require.NotEqual(t, want, c.Redis)
 			tls := c.Redis.TLS
@@ -105,7 +105,7 @@ func TestSetURLReplacesAllServers(t *testing.T) {
 
 			require.Equal(t, keepsTLS, tls != nil)
 			require.NoError(t, secure.Set("redis.url", "rediss://b"))
-			want.URL, want.TLS = settings.NewSecret("rediss://b"), tls
+			want.URL, want.TLS = config.NewSecret("rediss://b"), tls
 			require.Equal(t, want, secure.Redis)
 		})
 	}

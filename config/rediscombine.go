@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/solotick/solotick/internal/durations"
-	"github.com/solotick/solotick/internal/settings"
 )
 
 // section is a mapping of the file that has been read, for checks of what goes together.
@@ -33,8 +32,8 @@ func (s section[S]) refuse(name, rule string, args ...any) {
 }
 
 // checkPair wants a certificate and its key together.
-func checkPair(r *reader, v value, to *settings.TLS) {
-	s := section[settings.TLS]{r, v, tlsKeys, to}
+func checkPair(r *reader, v value, to *TLS) {
+	s := section[TLS]{r, v, tlsKeys, to}
 	for one, other := range map[string]string{"cert_file": "key_file", "key_file": "cert_file"} {
 		if _, ok := r.at[join(v.path, other)]; !ok {
 			s.refuse(one, "needs %s beside it", other)
@@ -43,15 +42,15 @@ func checkPair(r *reader, v value, to *settings.TLS) {
 }
 
 // checkRedis refuses what does not go together.
-func checkRedis(r *reader, v value, to *settings.Redis) {
-	s := section[settings.Redis]{r, v, redisKeys, to}
+func checkRedis(r *reader, v value, to *Redis) {
+	s := section[Redis]{r, v, redisKeys, to}
 	checkServers(s)
 	checkUser(s)
 	checkTLS(s)
 }
 
 // checkServers wants exactly one way to name the servers.
-func checkServers(s section[settings.Redis]) {
+func checkServers(s section[Redis]) {
 	ways := []string{}
 	for _, key := range []string{"url", "addrs", "quorum"} {
 		if s.has(key) {
@@ -88,7 +87,7 @@ func (s section[S]) refuseIf(wrong bool, name, rule string, args ...any) {
 }
 
 // checkUser wants each name and password at one place, and a password with each user name.
-func checkUser(s section[settings.Redis]) {
+func checkUser(s section[Redis]) {
 	s.refuseIf(!s.has("password"), "username", "needs a password beside it")
 	for _, key := range []string{"sentinel_username", "sentinel_password"} {
 		s.refuseIf(!s.has("master"), key, "needs master: it is for the Sentinels")
@@ -101,7 +100,7 @@ func checkUser(s section[settings.Redis]) {
 }
 
 // checkTLS wants rediss:// in every URL beside tls.
-func checkTLS(s section[settings.Redis]) {
+func checkTLS(s section[Redis]) {
 	for _, u := range urls(s.to) {
 		if u.Scheme != "rediss" {
 			s.refuse("tls", "needs rediss:// in every URL: %s:// is without TLS", u.Scheme)
@@ -111,8 +110,8 @@ func checkTLS(s section[settings.Redis]) {
 }
 
 // urls are those of url and quorum, parsed.
-func urls(r *settings.Redis) (list []*url.URL) {
-	for _, text := range append([]settings.Secret{r.URL}, r.Quorum...) {
+func urls(r *Redis) (list []*url.URL) {
+	for _, text := range append([]Secret{r.URL}, r.Quorum...) {
 		if u, err := url.Parse(text.Reveal()); err == nil && text.Reveal() != "" {
 			list = append(list, u)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/settings"
 )
 
 const secretive = `
@@ -64,14 +63,14 @@ func TestUnexportedFieldsHideSecretsToo(t *testing.T) {
 	// fmt ignores the methods of what it finds there.
 	type holder struct {
 		config *config.Config
-		redis  settings.Redis
+		redis  config.Redis
 		job    config.Job
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v"} {
 		require.NotContains(t, fmt.Sprintf(verb, holder{c, c.Redis, c.Jobs[0]}), secret, verb)
 	}
 	for _, verb := range []string{"%s", "%q"} { // which are not for numbers, but may be used all the same
-		require.NotContains(t, fmt.Sprintf(verb, struct{ redis settings.Redis }{c.Redis}), secret, verb)
+		require.NotContains(t, fmt.Sprintf(verb, struct{ redis config.Redis }{c.Redis}), secret, verb)
 	}
 }
 
@@ -88,9 +87,9 @@ func TestAPrintedConfigStillSaysWhatIsConfigured(t *testing.T) {
 }
 
 func TestASecretRevealsWhatItWasMadeFrom(t *testing.T) {
-	require.Equal(t, "x", settings.NewSecret("x").Reveal())
-	require.Empty(t, settings.Secret{}.Reveal())
-	require.Equal(t, settings.Secret{}, settings.NewSecret(""))
-	require.Empty(t, settings.Secret{}.String())
-	require.Equal(t, "(hidden)", settings.NewSecret("x").String())
+	require.Equal(t, "x", config.NewSecret("x").Reveal())
+	require.Empty(t, config.Secret{}.Reveal())
+	require.Equal(t, config.Secret{}, config.NewSecret(""))
+	require.Empty(t, config.Secret{}.String())
+	require.Equal(t, "(hidden)", config.NewSecret("x").String())
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/solotick/solotick/internal/settings"
 )
 
 // Set changes one value by its path in the file, such as redis.url. The rules of the file hold, but
@@ -25,12 +23,12 @@ func (c *Config) Set(path, text string) error {
 	r.partial = true
 	changed := *c
 	if path == "store.url" {
-		changed.Redis = settings.Redis{}
+		changed.Redis = Redis{}
 	}
 	if path == "redis.url" {
 		was := changed.Redis
-		changed.Store = settings.Store{}
-		changed.Redis = settings.Redis{WaitReplicas: was.WaitReplicas, FailoverGrace: was.FailoverGrace}
+		changed.Store = Store{}
+		changed.Redis = Redis{WaitReplicas: was.WaitReplicas, FailoverGrace: was.FailoverGrace}
 		if strings.HasPrefix(text, "rediss:") {
 			changed.Redis.TLS = was.TLS
 		}

@@ -6,12 +6,53 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/solotick/solotick/internal/settings"
 )
 
-var storeKeys = []key[settings.Store]{
-	field("url", secret(storeURL), func(s *settings.Store) *settings.Secret { return &s.URL },
+// Store says where a fleet meets that has no Redis section: in a file, in this process, or at the
+// server of its URL.
+type Store struct {
+	URL Secret // sqlite:PATH, memory:, one of redis, rediss and unix, or one of Servers; empty where Redis is configured, or nothing
+}
+
+// Servers are examples of the URLs of stores on servers other than Redis, by their scheme.
+var Servers = map[string]string{
+	"etcd":       "etcd://user:password@host:2379,host2:2379/prefix",
+	"etcds":      "etcds://user:password@host:2379,host2:2379/prefix",
+	"mariadb":    "mariadb://user:password@host:3306/database",
+	"mysql":      "mysql://user:password@host:3306/database",
+	"nats":       "nats://user:password@host:4222,host2:4222/bucket?replicas=3",
+	"postgres":   "postgres://user:password@host:5432/database",
+	"postgresql": "postgresql://user:password@host:5432/database",
+	"tls":        "tls://user:password@host:4222,host2:4222/bucket?replicas=3",
+	"zk":         "zk://user:password@host:2181,host2:2181/path",
+}
+
+// Server returns the scheme and the URL of a store on a server other than Redis; ok is false for
+// another store.
+func (s Store) Server() (scheme, url string, ok bool) {
+	url = s.URL.Reveal()
+	scheme, _, _ = strings.Cut(url, ":")
+	_, ok = Servers[scheme]
+	return scheme, url, ok
+}
+
+// InMemory reports whether the store is in the memory of this process.
+func (s Store) InMemory() bool { return s.URL.Reveal() == "memory:" }
+
+// File returns the path of the SQLite file; ok is false for another store.
+func (s Store) File() (path string, ok bool) {
+	path, ok = strings.CutPrefix(s.URL.Reveal(), "sqlite:")
+	if rest, host := strings.CutPrefix(path, "//"); host {
+		path = rest // it begins with another slash
+	}
+	return path, ok
+}
+
+// InFile returns a store in the SQLite file at path.
+func InFile(path string) Store { return Store{NewSecret("sqlite:" + path)} }
+
+var storeKeys = []key[Store]{
+	field("url", secret(storeURL), func(s *Store) *Secret { return &s.URL },
 		"sqlite:PATH is a file that the workers of one machine share, found from the directory of this one; memory: forgets when the worker ends; mysql and the like are servers").
 		hidden().defaultsTo("without redis, a file beside this one with the ending .db").needed("write one such as sqlite:solotick.db"),
 }
@@ -21,13 +62,13 @@ var storeURL = checked("a URL such as sqlite:solotick.db", "sqlite:PATH, memory:
 	"^(sqlite|memory|redis|rediss|unix|"+strings.Join(servers, "|")+"):", storeURLRule)
 
 // servers are the schemes of stores on servers other than Redis.
-var servers = slices.Sorted(maps.Keys(settings.Servers))
+var servers = slices.Sorted(maps.Keys(Servers))
 
 func storeURLRule(s string) string {
 	scheme, rest, _ := strings.Cut(s, ":")
 	switch scheme {
 	case "sqlite":
-		path, _ := settings.Store{URL: settings.NewSecret(s)}.File()
+		path, _ := Store{URL: NewSecret(s)}.File()
 		switch {
 		case path == "" || strings.HasSuffix(path, "/"):
 			return "must name a file, such as sqlite:solotick.db or sqlite:/var/lib/solotick/solotick.db"
@@ -51,7 +92,7 @@ func storeURLRule(s string) string {
 // serverURLRule says what the URL of a server other than Redis lacks. What its store wants besides,
 // the store says.
 func serverURLRule(scheme, s string) string {
-	example, ok := settings.Servers[scheme]
+	example, ok := Servers[scheme]
 	if !ok {
 		return "must start with sqlite:, memory:, redis://, rediss:// (TLS), unix://, " + strings.Join(servers, "://, ") + "://"
 	}
@@ -85,9 +126,9 @@ func (c *Config) Locate(file string) {
 		if file == "" || !filepath.IsLocal(name) || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/") { // nothing is beside it
 			file, name = "", "solotick"
 		}
-		c.Store = settings.InFile(strings.TrimSuffix(name, filepath.Ext(name)) + ".db")
+		c.Store = InFile(strings.TrimSuffix(name, filepath.Ext(name)) + ".db")
 	}
 	if path, ok := c.Store.File(); ok && !filepath.IsAbs(path) {
-		c.Store = settings.InFile(filepath.Join(filepath.Dir(file), path))
+		c.Store = InFile(filepath.Join(filepath.Dir(file), path))
 	}
 }

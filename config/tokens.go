@@ -2,18 +2,16 @@ package config
 
 import (
 	"strings"
-
-	"github.com/solotick/solotick/internal/settings"
 )
 
-var tokenKeys = []key[settings.Token]{
-	field("name", name, func(t *settings.Token) *string { return &t.Name }, "who bears it, as the audit log shows it").
+var tokenKeys = []key[Token]{
+	field("name", name, func(t *Token) *string { return &t.Name }, "who bears it, as the audit log shows it").
 		needed("every token has a name"),
-	field("role", oneOf("read", "operate"), func(t *settings.Token) *string { return &t.Role }, "what its bearer may do").
+	field("role", oneOf("read", "operate"), func(t *Token) *string { return &t.Role }, "what its bearer may do").
 		needed("it is read or operate"),
-	field("token", secret(tokenText), func(t *settings.Token) *settings.Secret { return &t.Value },
+	field("token", secret(tokenText), func(t *Token) *Secret { return &t.Value },
 		"the token itself; better ${NAME}, or token_file").hidden(),
-	field("token_file", word, func(t *settings.Token) *string { return &t.File },
+	field("token_file", word, func(t *Token) *string { return &t.File },
 		"a file that holds the token; it is read again when it changes"),
 }
 
@@ -25,16 +23,16 @@ var tokenText = checked("a string", "16 to 512 characters of printable ASCII wit
 	return ""
 })
 
-var tokenList = list[settings.Token]{
+var tokenList = list[Token]{
 	want:   "a list of tokens such as [{name: ops, role: operate, token_file: /run/secrets/ops}]",
 	values: "a list of name, role, and token_file or token",
-	item:   func(int) kind[settings.Token] { return mapping(tokenKeys, checkToken) },
+	item:   func(int) kind[Token] { return mapping(tokenKeys, checkToken) },
 	open:   true,
-	repeat: uniqueNames("token", "http.tokens", func(t settings.Token) string { return t.Name }),
+	repeat: uniqueNames("token", "http.tokens", func(t Token) string { return t.Name }),
 }.kind()
 
 // checkToken checks that a token is written here or in a file.
-func checkToken(r *reader, v value, _ *settings.Token) {
+func checkToken(r *reader, v value, _ *Token) {
 	here, file := r.has(v, "token"), r.has(v, "token_file")
 	switch {
 	case here && file:

@@ -13,7 +13,6 @@ import (
 
 	"github.com/solotick/solotick/internal/durations"
 	"github.com/solotick/solotick/internal/naming"
-	"github.com/solotick/solotick/internal/settings"
 )
 
 // text is a scalar's text with references replaced.
@@ -120,17 +119,17 @@ var filled = checked("a string", "text", ".", func(s string) string {
 })
 
 // secret is the kind of a value that nothing prints.
-func secret[T any](k kind[T]) kind[settings.Private[T]] {
-	private := kind[settings.Private[T]]{values: k.values, schema: k.schema, read: func(r *reader, v value, to *settings.Private[T]) bool {
+func secret[T any](k kind[T]) kind[Private[T]] {
+	private := kind[Private[T]]{values: k.values, schema: k.schema, read: func(r *reader, v value, to *Private[T]) bool {
 		var read T
 		ok := k.read(r, v, &read)
 		if ok {
-			*to = settings.NewSecret(read)
+			*to = NewSecret(read)
 		}
 		return ok
 	}}
 	if k.rows != nil {
-		private.rows = func(path string, _ *settings.Private[T]) []row { return k.rows(path, new(T)) }
+		private.rows = func(path string, _ *Private[T]) []row { return k.rows(path, new(T)) }
 	}
 	return private
 }

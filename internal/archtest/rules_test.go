@@ -185,11 +185,11 @@ var layers = map[string]layer{
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},
 	"./cmd/worker/internal/stores": {
-		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "./internal/protocol", "./internal/settings", "github.com/redis/go-redis/..."},
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/..."},
 		"it makes a store of a configuration, whoever uses it",
 	},
 	"./cmd/worker/internal/tracing": {
-		[]string{"./cmd/worker/internal/exitcode", "./config", "./internal/settings", "./jobs"},
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./jobs"},
 		"it knows whether spans are wanted, and leaves OpenTelemetry to cmd/worker/full",
 	},
 	"./cmd/worker/full": {

@@ -8,11 +8,10 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/settings"
 )
 
 func TestEveryServerOfTheConfigurationOpens(t *testing.T) {
-	for scheme, example := range settings.Servers {
+	for scheme, example := range config.Servers {
 		cfg, err := config.Parse("f", []byte("store: {url: '"+example+"'}\njobs: [{name: a, schedule: '@daily', log: {message: x}}]"), nil)
 		require.NoError(t, err, scheme)
 		require.False(t, cfg.Redis.Configured(), scheme)

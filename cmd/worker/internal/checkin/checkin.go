@@ -28,8 +28,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/jobs"
 )
@@ -53,8 +53,8 @@ const (
 
 // Around returns handler with the reports that n asks for; the handler itself when there are none.
 // policy is the job's.
-func Around(handler jobs.Handler, n settings.Notify, policy jobs.Retry, logger *slog.Logger) jobs.Handler {
-	if n.After = 0; n == (settings.Notify{}) || handler == nil { // there is no monitor
+func Around(handler jobs.Handler, n config.Notify, policy jobs.Retry, logger *slog.Logger) jobs.Handler {
+	if n.After = 0; n == (config.Notify{}) || handler == nil { // there is no monitor
 		return handler
 	}
 	r := &reporter{
@@ -89,7 +89,7 @@ func RunID(run jobs.Run) string {
 }
 
 type reporter struct {
-	notify   settings.Notify
+	notify   config.Notify
 	attempts int
 	logger   *slog.Logger
 	client   *http.Client

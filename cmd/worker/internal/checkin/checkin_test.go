@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -64,7 +64,7 @@ const id = "48b259ee-aa8e-5fc5-af94-60634415323e"
 
 func around(m *monitor, policy jobs.Retry, do jobs.Handler) (jobs.Handler, *bytes.Buffer) {
 	var log bytes.Buffer
-	n := settings.Notify{Healthchecks: settings.NewSecret(m.url + "/secret")}
+	n := config.Notify{Healthchecks: config.NewSecret(m.url + "/secret")}
 	return Around(do, n, policy, slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
@@ -115,7 +115,7 @@ func TestEndsAreReportedByTheirOutcome(t *testing.T) {
 
 func TestSentryLearnsTheStatusUnderOneId(t *testing.T) {
 	m := newMonitor(t, nil)
-	n := settings.Notify{Sentry: settings.NewSecret(m.url + "/api/2/cron/report/key/?environment=eu")}
+	n := config.Notify{Sentry: config.NewSecret(m.url + "/api/2/cron/report/key/?environment=eu")}
 	handler := Around(func(context.Context, jobs.Run) error { return errors.New("no") }, n, jobs.Retry{MaxAttempts: 1}, slog.Default())
 	require.Error(t, handler(t.Context(), run))
 	require.Equal(t, []string{
@@ -161,7 +161,7 @@ func TestMonitorThatHangsNeverFailsTheRun(t *testing.T) {
 
 func TestWithoutMonitorsTheHandlerIsItself(t *testing.T) {
 	called := false
-	handler := Around(func(context.Context, jobs.Run) error { called = true; return nil }, settings.Notify{}, jobs.Retry{}, nil)
+	handler := Around(func(context.Context, jobs.Run) error { called = true; return nil }, config.Notify{}, jobs.Retry{}, nil)
 	require.NoError(t, handler(t.Context(), jobs.Run{})) // a run without a lease
 	require.True(t, called)
 }

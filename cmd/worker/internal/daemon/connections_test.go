@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/settings"
+	"github.com/solotick/solotick/config"
 )
 
 // atMost serves with a limit of connections, at a handler that answers /wait when released is closed.
@@ -25,7 +25,7 @@ func atMost(t *testing.T, most int, released chan struct{}) (addr string) {
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := newServer(settings.Server{}, mux, quiet)
+	s := newServer(config.Server{}, mux, quiet)
 	s.conns.most = most
 	s.serve(listener, func(err error) { t.Error(err) })
 	t.Cleanup(func() { require.NoError(t, s.stop(t.Context())) })
@@ -94,7 +94,7 @@ func TestConnectionsLeaveFileDescriptorsToRuns(t *testing.T) {
 
 func TestAddressOfIPv4ListensOnThatAlone(t *testing.T) {
 	for addr, network := range map[string]string{"0.0.0.0:0": "0.0.0.0", ":0": "::", "[::]:0": "::"} {
-		listener, err := newServer(settings.Server{Addr: settings.Address{HostPort: addr, Given: true}}, nil, quiet).bind(t.Context())
+		listener, err := newServer(config.Server{Addr: config.Address{HostPort: addr, Given: true}}, nil, quiet).bind(t.Context())
 		require.NoError(t, err)
 		host, _, err := net.SplitHostPort(listener.Addr().String())
 		require.NoError(t, err)

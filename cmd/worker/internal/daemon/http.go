@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/solotick/solotick/internal/settings"
+	"github.com/solotick/solotick/config"
 )
 
 // newHandler serves the endpoints for machines, and the page and its API at all other paths. reason
@@ -44,12 +44,12 @@ func text(w http.ResponseWriter, status int, body string) {
 type server struct {
 	http   *http.Server
 	conns  *connections
-	listen settings.Server
+	listen config.Server
 	logger *slog.Logger
 	ended  chan struct{}
 }
 
-func newServer(listen settings.Server, handler http.Handler, logger *slog.Logger) *server {
+func newServer(listen config.Server, handler http.Handler, logger *slog.Logger) *server {
 	return &server{listen: listen, logger: logger, conns: newConnections(logger), ended: make(chan struct{}), http: &http.Server{
 		Handler:           marked(handler),
 		ConnContext:       withConnection,

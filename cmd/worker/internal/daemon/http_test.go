@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/settings"
+	"github.com/solotick/solotick/config"
 )
 
 func TestPageAnswersAllPathsButThreeEndpoints(t *testing.T) {
@@ -45,14 +45,14 @@ func TestFreeDefaultAddressIsUsed(t *testing.T) {
 	require.NoError(t, err)
 	addr := free.Addr().String()
 	require.NoError(t, free.Close())
-	listener, err := newServer(settings.Server{Addr: settings.Address{HostPort: addr}}, nil, quiet).bind(t.Context())
+	listener, err := newServer(config.Server{Addr: config.Address{HostPort: addr}}, nil, quiet).bind(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, addr, listener.Addr().String())
 	require.NoError(t, listener.Close())
 }
 
 func TestAddressWithoutInterfaceIsRefused(t *testing.T) {
-	_, err := newServer(settings.Server{Addr: settings.Address{HostPort: "192.0.2.1:80", Given: true}}, nil, quiet).bind(t.Context())
+	_, err := newServer(config.Server{Addr: config.Address{HostPort: "192.0.2.1:80", Given: true}}, nil, quiet).bind(t.Context())
 	require.ErrorContains(t, err, "http.addr: cannot listen on 192.0.2.1:80: ")
 	require.ErrorContains(t, err, "choose another address with --http or http.addr")
 }
@@ -61,7 +61,7 @@ func TestServerFailureIsReported(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	failed := make(failures, 1)
-	s := newServer(settings.Server{}, http.NotFoundHandler(), quiet)
+	s := newServer(config.Server{}, http.NotFoundHandler(), quiet)
 	s.serve(listener, failed.report)
 	require.NoError(t, listener.Close())
 	select {

@@ -10,7 +10,6 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/console"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -23,7 +22,7 @@ type pages struct {
 
 // newPages makes the console of the configured server. Every token file must hold a token. examine
 // checks the store and the fleet; nil where nothing does.
-func newPages(store lease.Store, cfg settings.Server, registry *jobs.Registry, logger *slog.Logger, examine examiner) (*pages, error) {
+func newPages(store lease.Store, cfg config.Server, registry *jobs.Registry, logger *slog.Logger, examine examiner) (*pages, error) {
 	p := new(pages)
 	p.registry.Store(registry)
 	options := []console.Option{console.WithJobs(func() []*jobs.Job { return p.registry.Load().All() }), console.WithLogger(logger)}
@@ -63,7 +62,7 @@ func doctorOf(s *stores.Store, cfg *config.Config) examiner {
 	}
 }
 
-func tokens(list []settings.Token) []console.Token {
+func tokens(list []config.Token) []console.Token {
 	made := make([]console.Token, len(list))
 	for i, t := range list {
 		made[i] = console.Token{Name: t.Name, Role: console.Role(t.Role), Value: t.Value.Reveal(), File: t.File}

@@ -14,13 +14,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/settings"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
 // servePages serves the console of a configuration as the worker does, and returns its URL.
-func servePages(t *testing.T, cfg settings.Server) (url string, p *pages) {
+func servePages(t *testing.T, cfg config.Server) (url string, p *pages) {
 	p, err := newPages(new(memlease.Store), cfg, new(jobs.Registry), quiet, nil)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func get(t *testing.T, url, token string) (int, string) {
 }
 
 func TestPageOfAWorkerShowsItsJobs(t *testing.T) {
-	url, p := servePages(t, settings.Server{})
+	url, p := servePages(t, config.Server{})
 	status, body := get(t, url+"/jobs.json", "")
 	require.Equal(t, http.StatusOK, status, body)
 	require.NotContains(t, body, "after-the-reload")
@@ -69,8 +69,8 @@ func TestPageOfAWorkerShowsItsJobs(t *testing.T) {
 func TestTokensAreThoseOfTheConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ops")
 	require.NoError(t, os.WriteFile(file, []byte("a-token-in-a-file\n"), 0o600))
-	url, _ := servePages(t, settings.Server{Tokens: []settings.Token{
-		{Name: "ops", Role: "operate", File: file}, {Name: "reader", Role: "read", Value: settings.NewSecret("a-token-that-reads")},
+	url, _ := servePages(t, config.Server{Tokens: []config.Token{
+		{Name: "ops", Role: "operate", File: file}, {Name: "reader", Role: "read", Value: config.NewSecret("a-token-that-reads")},
 	}})
 	status, _ := get(t, url+"/api/v1/jobs", "")
 	require.Equal(t, http.StatusUnauthorized, status)
@@ -83,17 +83,17 @@ func TestTokensAreThoseOfTheConfiguration(t *testing.T) {
 }
 
 func TestTokenFileThatIsMissingIsNamed(t *testing.T) {
-	_, err := newPages(new(memlease.Store), settings.Server{Tokens: []settings.Token{{Name: "ops", Role: "operate", File: "/no/such/file"}}},
+	_, err := newPages(new(memlease.Store), config.Server{Tokens: []config.Token{{Name: "ops", Role: "operate", File: "/no/such/file"}}},
 		new(jobs.Registry), quiet, nil)
 	require.ErrorContains(t, err, "http: console: tokens[0].file: open /no/such/file")
 }
 
 func TestStopEndsTheStreamsOfAWorker(t *testing.T) {
-	p, err := newPages(new(memlease.Store), settings.Server{}, new(jobs.Registry), quiet, nil)
+	p, err := newPages(new(memlease.Store), config.Server{}, new(jobs.Registry), quiet, nil)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := newServer(settings.Server{}, p.console, quiet)
+	s := newServer(config.Server{}, p.console, quiet)
 	s.http.RegisterOnShutdown(p.console.Close)
 	s.serve(listener, func(err error) { t.Error(err) })
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/api/v1/events", nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/settings"
+	"github.com/solotick/solotick/config"
 )
 
 // slow is a gatherer that takes 100 ms, and counts.
@@ -106,7 +106,7 @@ func TestScrapeIsInTheFormThatWasAskedFor(t *testing.T) {
 }
 
 func TestMetricsNeedATokenWhereThatIsConfigured(t *testing.T) {
-	cfg := settings.Server{Tokens: []settings.Token{{Name: "prometheus", Role: "read", Value: settings.NewSecret("a-token-that-reads")}}}
+	cfg := config.Server{Tokens: []config.Token{{Name: "prometheus", Role: "read", Value: config.NewSecret("a-token-that-reads")}}}
 	url, p := servePages(t, cfg)
 	status, _ := get(t, url+"/metrics", "")
 	require.Equal(t, http.StatusOK, status, "it is for anybody by default")

@@ -14,7 +14,6 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/joined"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
@@ -83,7 +82,7 @@ func newHandler(cfg *config.Config, job config.Job, r *Runtime) (jobs.Handler, e
 	return nil, nil
 }
 
-func newStreamHandler(cfg *config.Config, configured settings.RedisStream, r *Runtime) (jobs.Handler, error) {
+func newStreamHandler(cfg *config.Config, configured config.RedisStream, r *Runtime) (jobs.Handler, error) {
 	stream := redisstream.Stream{Name: configured.Stream, MaxLen: configured.MaxLen, Fields: configured.Fields}
 	refuse := func(rule string) (jobs.Handler, error) {
 		return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream", Rule: rule})

@@ -13,7 +13,6 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	jobhttp "github.com/solotick/solotick/jobs/http"
@@ -25,12 +24,12 @@ func TestFaultsHaveTheLineOfTheirJob(t *testing.T) {
 	bad := spec
 	bad.Name, bad.Timeout = "b b", -1
 	_, err := New(&config.Config{Jobs: []config.Job{
-		{Spec: spec, Line: 3, Log: settings.NewSecret(settings.Log{Message: "x"})},
-		{Spec: bad, Line: 7, Exec: settings.NewSecret(exec.Command{Args: []string{"true"}, KillGrace: -1, Env: map[string]string{"A=": "hunter2"}})},
-		{Spec: spec, Line: 11, HTTP: settings.NewSecret(jobhttp.Call{URL: "https://example.com", Success: []jobhttp.StatusRange{{From: 99, To: 100}}})},
+		{Spec: spec, Line: 3, Log: config.NewSecret(config.Log{Message: "x"})},
+		{Spec: bad, Line: 7, Exec: config.NewSecret(exec.Command{Args: []string{"true"}, KillGrace: -1, Env: map[string]string{"A=": "hunter2"}})},
+		{Spec: spec, Line: 11, HTTP: config.NewSecret(jobhttp.Call{URL: "https://example.com", Success: []jobhttp.StatusRange{{From: 99, To: 100}}})},
 		{Spec: spec, Line: 15},
-		{Spec: spec, Line: 19, Log: settings.NewSecret(settings.Log{Message: "x"})},
-		{Spec: spec, Line: 23, RedisStream: settings.NewSecret(settings.RedisStream{MaxLen: -1, Fields: map[string]string{"job": "hunter2"}})},
+		{Spec: spec, Line: 19, Log: config.NewSecret(config.Log{Message: "x"})},
+		{Spec: spec, Line: 23, RedisStream: config.NewSecret(config.RedisStream{MaxLen: -1, Fields: map[string]string{"job": "hunter2"}})},
 	}}, "f.yaml", nil)
 	_, ok := errors.AsType[*exitcode.ConfigError](err)
 	require.True(t, ok)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/settings"
 )
 
 // Connection has the client options of the configured Redis. Exactly one of the four is set.
@@ -50,7 +49,7 @@ func newConnection(cfg *config.Config) (*Connection, error) {
 	if fault, ok := errors.AsType[*config.Error](err); ok {
 		faults = append(faults, fault)
 	}
-	parse := func(field string, u settings.Secret) *redis.Options {
+	parse := func(field string, u config.Secret) *redis.Options {
 		o, err := redis.ParseURL(u.Reveal())
 		if err != nil {
 			faults = append(faults, &config.Error{Field: field, Value: u.String(), Rule: "cannot be used: " +
@@ -95,7 +94,7 @@ func newConnection(cfg *config.Config) (*Connection, error) {
 }
 
 // tlsConfig reads the files that t names. It returns nil for nil. The error is a *config.Error.
-func tlsConfig(t *settings.TLS) (*tls.Config, error) {
+func tlsConfig(t *config.TLS) (*tls.Config, error) {
 	if t == nil {
 		return nil, nil
 	}

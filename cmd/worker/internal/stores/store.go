@@ -15,7 +15,6 @@ import (
 
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
@@ -26,7 +25,7 @@ import (
 type Store struct {
 	protocol.Store
 	io.Closer
-	redis      settings.Redis // as configured
+	redis      config.Redis // as configured
 	namespace  string
 	url        bool                  // it is configured as store.url, and not below redis
 	Addr       string                // of the server, without passwords, or the path of the file; "" for a store in this process

@@ -11,13 +11,12 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 )
 
 // Options are what a provider of spans is made from. All are required but Endpoint.
 type Options struct {
-	settings.Tracing
+	config.Tracing
 	Env                         func(string) (string, bool)
 	Namespace, Replica, Version string
 	Logger                      *slog.Logger
@@ -38,7 +37,7 @@ var Exporter func(o Options) (Provider, error)
 const missing = "this worker cannot export spans; use the worker of github.com/solotick/solotick/cmd/worker/full, which the image and the packages contain"
 
 // Check returns an *exitcode.ConfigError if t asks for spans and this program cannot export them.
-func Check(t settings.Tracing) error {
+func Check(t config.Tracing) error {
 	if t.Endpoint == "" || Exporter != nil {
 		return nil
 	}

@@ -1,6 +1,4 @@
-// Package settings has the types of the fields of a config.Config. The worker and package config
-// share them.
-package settings
+package config
 
 import (
 	"log/slog"
