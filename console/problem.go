@@ -73,7 +73,7 @@ func problemOf(err error) *problem {
 		return newProblem(http.StatusConflict, err.Error())
 	case errors.Is(err, fleet.ErrClock):
 		return unavailable(err.Error(), err)
-	case errors.Is(err, fleet.ErrCursor):
+	case errors.Is(err, protocol.ErrCursor):
 		return badRequest(fault("after", "", "must be a cursor that a page of this list gave"))
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("the store did not answer in time", err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"hash/fnv"
 	"strconv"
-
-	"github.com/solotick/solotick/internal/protocol"
 )
 
 // AuditLog is a page of the audit log: acts of people, newest first. Facts have no other kinds than
@@ -16,9 +14,6 @@ type AuditLog struct {
 	Used   int    `json:"used_bytes"`   // bytes that the whole log takes in the store
 	Budget int    `json:"budget_bytes"` // bytes that it may take: then the oldest acts are removed
 }
-
-// ErrCursor is matched by the error of [Fleet.Audit] for a cursor that it has not returned.
-var ErrCursor = protocol.ErrCursor
 
 // Audit returns n acts of people, newest first: n from 1 to 1000. It has acts from every interface,
 // also about jobs and locks that are not there any more. The cursor is empty at first, and then the

@@ -268,10 +268,7 @@ func (f *Fleet) Histories(ctx context.Context, names []string) (map[string]JobHi
 			return err
 		}
 		h.Entries, h.Watermark, h.Revised = f.history(r, h.Facts, now), wire.FromMilli(r.Watermark), r.Revised
-		if n := len(r.Schedules); n > 0 {
-			h.Schedule = r.Schedules[n-1].Text
-		}
-		h.Since = h.Watermark
+		h.Schedule, h.Since = scheduleIn(r), h.Watermark
 		for _, e := range h.Entries {
 			at := e.Moment()
 			if e.IsRange() {

@@ -236,9 +236,7 @@ func undecided(job *jobs.Job, r protocol.Record) time.Time {
 		return job.Schedule().Next(wire.FromMilli(r.Watermark))
 	}
 	known := JobStatus{Name: r.Name}
-	if n := len(r.Schedules); n > 0 {
-		known.Timezone, known.Schedule, _ = strings.Cut(r.Schedules[n-1].Text, " ")
-	}
+	known.Timezone, known.Schedule, _ = strings.Cut(scheduleIn(r), " ")
 	if s := known.ScheduleOf(); s != nil {
 		return s.Next(wire.FromMilli(r.Watermark))
 	}

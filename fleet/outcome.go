@@ -247,46 +247,49 @@ func (r *reasoner) newer(e Entry) (found Entry, ok bool) {
 }
 
 func (r *reasoner) missed(e Entry) string {
-	var text string
 	if e.Reason == wire.ReasonForgotten {
-		text = r.Say("Whether it ran is not known: Redis had lost the record of the job, and %s settled it as missed at %s.", e.Replica, r.when(e.Ended))
-		return text + r.together(e)
+		return r.Say("Whether it ran is not known: Redis had lost the record of the job, and %s settled it as missed at %s.", e.Replica, r.when(e.Ended)) +
+			r.together(e)
 	}
-	found := r.Say("%s found it at %s, %s after its time", e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
 	if e.Reason == wire.ReasonTooOld && e.Token != 0 {
-		text = r.Say("Its run by %s was interrupted, and nobody took it over in time: when it was found, at %s, its lease had run out for too long", e.Replica, r.when(e.Ended))
+		text := r.Say("Its run by %s was interrupted, and nobody took it over in time: when it was found, at %s, its lease had run out for too long",
+			e.Replica, r.when(e.Ended))
 		return text + r.policy(" to catch up, which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow }) + r.Say(".")
 	}
-	if e.Reason == wire.ReasonEdited {
-		return r.Say("It was missed because %s: ticks from before an edit that only the new schedule has are not run. %s.", r.edit(e), found) + r.together(e)
-	}
-	if e.Reason == wire.ReasonCapacity {
-		text = r.Say("It was missed because no replica had room for it in time: what they ran filled their max_runs. %s", found) +
-			r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire }) + r.policy(", and its weight %d", func(s jobs.Spec) any { return s.Weight })
-		return text + r.Say(".") + r.together(e)
-	}
-	if e.Reason == wire.ReasonOverload {
-		text = r.Say("It was missed because the store was slower than it was asked, and claims had to wait. %s", found) +
-			r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire })
-		return text + r.Say(".") + r.together(e)
-	}
-	switch cause, explains := r.hindered(e.Ended); {
-	case explains:
-		text = r.Say("It was missed because %s. %s", cause, found)
-	case cause != "":
-		text = r.Say("It was missed: nobody started it in time, and why is not known for all of that time. What is known: %s. %s", cause, found)
-	default:
-		text = r.Say("It was missed: nobody started it in time, and why is not known.%s %s", r.partly(e.Ended), found)
-	}
+	found := r.Say("%s found it at %s, %s after its time", e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
+	misfire := r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire })
+	var text string
 	switch e.Reason {
+	case wire.ReasonEdited:
+		return r.Say("It was missed because %s: ticks from before an edit that only the new schedule has are not run. %s.", r.edit(e), found) + r.together(e)
+	case wire.ReasonCapacity:
+		text = r.Say("It was missed because no replica had room for it in time: what they ran filled their max_runs. %s", found) +
+			misfire + r.policy(", and its weight %d", func(s jobs.Spec) any { return s.Weight })
+	case wire.ReasonOverload:
+		text = r.Say("It was missed because the store was slower than it was asked, and claims had to wait. %s", found) + misfire
 	case wire.ReasonMisfire:
-		text += r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire })
+		text = r.unstarted(e, found) + misfire
 	case wire.ReasonTooOld:
-		text += r.Say("; that is too late to catch up") + r.policy(", which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow })
+		text = r.unstarted(e, found) + r.Say("; that is too late to catch up") +
+			r.policy(", which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow })
 	case wire.ReasonTooMany:
-		text += r.Say("; there were too many to catch up") + r.policy(", at most %d", func(s jobs.Spec) any { return s.MaxCatchUp })
+		text = r.unstarted(e, found) + r.Say("; there were too many to catch up") +
+			r.policy(", at most %d", func(s jobs.Spec) any { return s.MaxCatchUp })
+	default:
+		text = r.unstarted(e, found)
 	}
 	return text + r.Say(".") + r.together(e)
+}
+
+// unstarted says why nobody started a tick in time, as far as that is known.
+func (r *reasoner) unstarted(e Entry, found string) string {
+	switch cause, explains := r.hindered(e.Ended); {
+	case explains:
+		return r.Say("It was missed because %s. %s", cause, found)
+	case cause != "":
+		return r.Say("It was missed: nobody started it in time, and why is not known for all of that time. What is known: %s. %s", cause, found)
+	}
+	return r.Say("It was missed: nobody started it in time, and why is not known.%s %s", r.partly(e.Ended), found)
 }
 
 func (r *reasoner) lost(e Entry) string {

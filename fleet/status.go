@@ -177,7 +177,10 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, 
 		}
 	}
 	if job == nil {
-		s.recorded(r, now)
+		s.Timezone, s.Schedule, _ = strings.Cut(scheduleIn(r), " ")
+		if known := s.ScheduleOf(); known != nil {
+			s.Next = known.Next(now)
+		}
 	} else {
 		s.Spec = job.Spec()
 		s.Schedule, s.Timezone = job.Schedule().String(), job.Schedule().Location().String()
@@ -190,15 +193,13 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, 
 	return s
 }
 
-// recorded takes the schedule of a job that was not given from its record.
-func (s *JobStatus) recorded(r protocol.Record, now time.Time) {
-	if len(r.Schedules) == 0 || r.Schedules[len(r.Schedules)-1].Text == "" {
-		return
+// scheduleIn returns the zone and the schedule in force by a record, with a space between them; ""
+// when it does not say.
+func scheduleIn(r protocol.Record) string {
+	if n := len(r.Schedules); n > 0 {
+		return r.Schedules[n-1].Text
 	}
-	s.Timezone, s.Schedule, _ = strings.Cut(r.Schedules[len(r.Schedules)-1].Text, " ")
-	if known := s.ScheduleOf(); known != nil {
-		s.Next = known.Next(now)
-	}
+	return ""
 }
 
 // silent returns the replicas that are gone without having signed off, and whose ids no other has
