@@ -3,13 +3,13 @@
 //
 // # Leases end by elapsed time
 //
-// A value keeps the TTL of each lease and a nonce, which every grant and renewal draws again, and no
-// end. A process takes a lease to have ended when it has itself seen the same nonce for the TTL and
-// a little more, by its own clock, which never steps; and it takes it over by a change that names
-// the revision. The holder counts from when it asked, which was before anybody could see the nonce.
-// So no two clocks are compared, and a renewal that comes first is in the way of the takeover. Every
-// process watches all values, so it sees a grant within milliseconds. One that has just started has
-// seen nothing: it waits for a whole TTL.
+// A value keeps the TTL of each lease and a nonce, which every grant and renewal draws again, and
+// no end. A process takes a lease to have ended when it has itself seen the same nonce for the TTL
+// and a little more, by its own clock, which never steps; and it takes it over by a change that
+// names the revision. The holder counts from when it asked, which was before anybody could see the
+// nonce. So no two clocks are compared, and a renewal that comes first is in the way of the
+// takeover. Every process watches all values, so it sees a grant within milliseconds. One that has
+// just started has seen nothing: it waits for a whole TTL.
 //
 // # Time
 //
@@ -60,8 +60,8 @@ type Store struct {
 }
 
 // New makes a store of the namespace in a medium, which is that namespace's alone. The name of the
-// package begins every error. The timeout bounds each call. advice says what to change when the medium
-// fails with an error, and whether it would fail again until somebody does.
+// package begins every error. The timeout bounds each call. advice says what to change when the
+// medium fails with an error, and whether it would fail again until somebody does.
 func New(name string, m Medium, namespace string, timeout time.Duration, advice func(err error) (hint string, permanent bool)) (*Store, error) {
 	v := &values{name: name, medium: m, timeout: timeout, advice: advice}
 	s, err := engine.NewSession(v, namespace, engine.Options{Hint: v.hint})
@@ -99,8 +99,8 @@ func (v *values) hint(err error) string {
 	return hint
 }
 
-// failed adds to err the package, and why ctx ended, if it did. The result matches [protocol.ErrPermanent] if a retry
-// cannot succeed.
+// failed adds to err the package, and why ctx ended, if it did. The result matches
+// [protocol.ErrPermanent] if a retry cannot succeed.
 func (v *values) failed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -22,11 +22,11 @@ const Most = 64
 // sent at once; the others share the next batch. All fields are set before the first call.
 type Lane[Q, A any] struct {
 	AtOnce int
-	// Send carries out a batch and sets the answers and errors, from one of AtOnce goroutines. The
-	// error that it returns is that of every call. After [ErrAgain] it is called with the same calls,
-	// but those that nobody waits for any more, and with some that have come meanwhile.
+	// Send carries out a batch and sets the answer of each call, or its error. An error that it
+	// returns is that of every call. If it returns [ErrAgain], it is called again with those calls
+	// that still have a caller, and with calls that have come since.
 	Send func(batch []*Call[Q, A]) error
-	// Split has each call of a batch that failed sent again alone, so that one that fails holds up no
+	// Split sends each call of a failed batch again alone, so that a call that fails holds up no
 	// other. A call must bear being sent twice.
 	Split bool
 	// Fits reports whether a call can join a batch of at least one; nil means that any can.
@@ -54,7 +54,7 @@ type Call[Q, A any] struct {
 // Ended returns why nobody waits any more, or nil.
 func (c *Call[Q, A]) Ended() error { return context.Cause(c.ctx) }
 
-// Do returns the answer to a request, or the cause when ctx ends, whatever becomes of its batch then.
+// Do returns the answer to a request. If ctx ends first, it returns the cause.
 func (l *Lane[Q, A]) Do(ctx context.Context, request Q) (answer A, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return answer, err
@@ -127,10 +127,10 @@ func (l *Lane[Q, A]) alone(c *Call[Q, A]) {
 	}
 }
 
-// next fills up a batch with pending calls. It drops calls that nobody waits for: they would be
-// carried out late. If it returns none, the goroutine ends.
+// next fills up a batch with pending calls. It drops calls that nobody waits for any more, which
+// would be carried out late. If the batch is empty, the goroutine ends.
 func (l *Lane[Q, A]) next(batch []*Call[Q, A]) []*Call[Q, A] {
-	runtime.Gosched() // to callers who were woken at the same instant
+	runtime.Gosched() // callers who were woken at the same instant queue first
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	batch = slices.DeleteFunc(batch, func(c *Call[Q, A]) bool { return c.Ended() != nil })

@@ -115,8 +115,8 @@ func TestFailedCallHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// A batch that has to wait is joined by calls that come meanwhile, and left by those that nobody waits
-// for.
+// A batch that has to wait is joined by calls that come meanwhile, and left by those that nobody
+// waits for.
 func TestBatchThatIsSentAgainIsFilledUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		send, sent := answering()

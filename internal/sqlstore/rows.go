@@ -63,8 +63,8 @@ func encodeLeases(leases []driver.Lease) ([]byte, error) {
 // Ceil returns t in µs, rounded up.
 func Ceil(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
-// rows reads the rows of the keys of ops. If lock is set, it locks them in the order of their keys, and
-// the time is one at which all are locked. Otherwise the time is one before they were read.
+// rows reads the rows of the keys of ops. If lock is set, it locks them in the order of their keys,
+// and the time is one at which all are locked. Otherwise the time is one before they were read.
 func (db *database) rows(ctx context.Context, q querier, ops []driver.Op, lock bool) (rows map[string]*row, now time.Time, err error) {
 	rows = make(map[string]*row, len(ops))
 	for _, op := range ops {
@@ -173,11 +173,11 @@ func (db *database) decide(ctx context.Context, tx *sql.Tx, r *row, op driver.Op
 	return res, notify, nil
 }
 
-// write writes the rows that have changed, and the entries that were added: one statement for all rows
-// that are new, for the others, and for the entries.
+// write writes rows that have changed and entries that were added. It inserts all new rows by one
+// statement, updates the others by another one, and inserts the entries by a third.
 func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row, now time.Time) error {
 	var entries, made, changed []any
-	left := map[string]int{} // of the list
+	left := map[string]int{} // how many entries of a list stay; 0 if it is not cut
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		r := rows[key]
 		if !r.changed {
@@ -207,7 +207,7 @@ func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row,
 			expires = now.UnixMicro() + r.keep
 		}
 		to := &changed
-		if !r.found { // another may insert it at the same time: then one of the two fails, and decides again
+		if !r.found { // if somebody else inserts it first, this fails, and the batch is decided again
 			to = &made
 		}
 		*to = append(*to, db.Namespace, key, r.Value.Version.Stamp, r.Value.Version.ID, orEmpty(r.Value.Data), string(leases), r.keep, expires, r.last)
@@ -252,8 +252,9 @@ func (db *database) remove(ctx context.Context, tx *sql.Tx, namespace, key strin
 	return db.exec(ctx, tx, "UPDATE solotick_store SET floor = greatest(floor, ?) WHERE one = 1", stamp)
 }
 
-// added returns the rows of solotick_entry to insert for a row. most is 0, or how many entries are to be
-// left when they are inserted: an eighth more are kept meanwhile.
+// added returns the rows of solotick_entry that hold the new entries of a row. If the list must be
+// cut once they are inserted, most is how many entries stay. A list grows by an eighth before it is
+// cut.
 func (db *database) added(ctx context.Context, tx *sql.Tx, key string, r *row) (entries []any, most int, err error) {
 	if len(r.List) > 0 && !r.found { // somebody may have removed the row alone
 		err = db.each(ctx, tx, "SELECT coalesce(max(seq), 0) FROM solotick_entry WHERE namespace = ? AND item_key = ?", []any{db.Namespace, key}, []any{&r.last},

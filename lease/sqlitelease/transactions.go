@@ -12,12 +12,12 @@ import (
 	"github.com/solotick/solotick/internal/lane"
 )
 
-// longest is how long a transaction may take. A process that was frozen in one does not commit what it
-// decided then.
+// longest is how long a transaction may take. A process that was frozen in one does not commit what
+// it decided then.
 const longest = 2 * time.Second
 
 // transactions carries out calls in transactions on a connection of its own, one after the other. A
-// call returns when its context ends, whatever the file, its disk or another process does meanwhile.
+// call returns when its context ends, whatever the file, its disk or another process does.
 type transactions struct {
 	lane  lane.Lane[*call, struct{}]
 	file  *file

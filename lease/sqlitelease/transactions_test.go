@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/internal/lane"
 )
 
-// When a call's context ends, its batch may be dropped before the caller has noticed, and with nothing
-// left pending nobody waits for a lock any more.
+// When a call's context ends, its batch may be dropped before the caller has noticed, and with
+// nothing left pending nobody waits for a lock any more.
 func TestCallDroppedBehindALockNamesIt(t *testing.T) {
 	t.Parallel()
 	c := new(call)
