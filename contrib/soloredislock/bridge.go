@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/bsm/redislock"
+
+	"github.com/solotick/solotick/internal/expiring"
 )
 
 // Bridge makes every lock two: redislock's, in the keys of that client, and ours. So replicas with
@@ -24,28 +26,9 @@ func Bridge(old redislock.RedisClient) Option {
 	}
 }
 
-// keepOld refreshes the old lock while ours is held, if that is renewed.
-func (l *Lock) keepOld(ttl time.Duration, keepAlive bool) {
-	if l.old == nil || !keepAlive {
-		return
-	}
-	l.kept = make(chan struct{})
-	go l.refreshOld(l.hold.Context(), ttl)
-}
-
-// refreshOld refreshes the old lock until held ends.
-func (l *Lock) refreshOld(held context.Context, ttl time.Duration) {
-	defer close(l.kept)
-	for {
-		select {
-		case <-time.After(ttl / 3):
-		case <-held.Done():
-			return
-		}
-		ctx, cancel := context.WithTimeout(held, ttl/3)
-		_ = l.old.Refresh(ctx, ttl, nil) // it is tried again
-		cancel()
-	}
+// keepOld refreshes the old lock until held ends.
+func (l *Lock) keepOld(held context.Context, ttl time.Duration) {
+	l.kept = expiring.Refresh(held, ttl, func(ctx context.Context) { _ = l.old.Refresh(ctx, ttl, nil) })
 }
 
 // releaseOld releases the old lock, if there is one. That it has expired is no error: ours counts.

@@ -167,7 +167,9 @@ func (c *Client) try(ctx context.Context, key string, ttl time.Duration, o Optio
 	var err error
 	l.hold, err = expiring.TryAcquire(ctx, c.locks.Mutex(lock.Name(key), lock.WithTTL(ttl)), lasts)
 	if err == nil {
-		l.keepOld(ttl, c.keepAlive)
+		if l.old != nil && c.keepAlive {
+			l.keepOld(l.hold.Context(), ttl)
+		}
 		return l, nil
 	}
 	old := l.releaseOld(ctx)
@@ -182,7 +184,7 @@ type Lock struct {
 	key, metadata string
 	hold          *expiring.Hold
 	old           *redislock.Lock // nil without Bridge
-	kept          chan struct{}   // closed when the old lock is refreshed no more; nil when it never was
+	kept          <-chan struct{} // closed when the old lock is refreshed no more; nil when it never was
 }
 
 // Key returns the key that was obtained.

@@ -32,8 +32,8 @@ func WhileOld(old redislock.RedisClient, key string, ttl time.Duration) func(nex
 				return fmt.Errorf("soloredislock: the old lock %q: %w", key, err)
 			}
 			running, end := context.WithCancel(ctx)
-			l := &Lock{old: held, kept: make(chan struct{})}
-			go l.refreshOld(running, ttl)
+			l := &Lock{old: held}
+			l.keepOld(running, ttl)
 			err = next(ctx, run)
 			end()
 			return errors.Join(err, l.releaseOld(ctx))

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
+
+	"github.com/solotick/solotick/internal/expiring"
 )
 
 // Bridge makes every mutex two: redsync's, in the keys of old, and ours. So replicas with it
@@ -36,21 +38,7 @@ func (m *Mutex) keepOldLocked() {
 	if m.old == nil || !m.keepAlive {
 		return
 	}
-	held, kept := m.hold.Context(), make(chan struct{})
-	m.kept = kept
-	go func() {
-		defer close(kept)
-		for {
-			select {
-			case <-time.After(m.expiry / 3):
-			case <-held.Done():
-				return
-			}
-			ctx, cancel := context.WithTimeout(held, m.expiry/3)
-			_, _ = m.old.ExtendContext(ctx) // it is tried again; ours excludes the replicas that have moved
-			cancel()
-		}
-	}()
+	m.kept = expiring.Refresh(m.hold.Context(), m.expiry, func(ctx context.Context) { _, _ = m.old.ExtendContext(ctx) })
 }
 
 // unlockOldLocked unlocks the old mutex, if there is one. That it has expired is no error: ours

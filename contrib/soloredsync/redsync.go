@@ -146,8 +146,8 @@ type Mutex struct {
 	old       *redsync.Mutex // nil without Bridge
 
 	mu   sync.Mutex
-	hold *expiring.Hold // the last one; nil before the first
-	kept chan struct{}  // closed when the old mutex is extended no more; nil when it never was
+	hold *expiring.Hold  // the last one; nil before the first
+	kept <-chan struct{} // closed when the old mutex is extended no more; nil when it never was
 }
 
 // Name returns the name that NewMutex was given.

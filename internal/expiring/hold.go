@@ -123,3 +123,24 @@ func (h *Hold) Context() context.Context { return h.inner.Context() }
 
 // Token is the fencing token.
 func (h *Hold) Token() int64 { return h.inner.Token() }
+
+// Refresh calls refresh at each third of a TTL until held ends, as another library's lock needs it
+// that is held beside ours. A call may take a third, and is not repeated when it fails. The channel
+// is closed when there are no more calls.
+func Refresh(held context.Context, ttl time.Duration, refresh func(ctx context.Context)) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-time.After(ttl / 3):
+			case <-held.Done():
+				return
+			}
+			ctx, cancel := context.WithTimeout(held, ttl/3)
+			refresh(ctx)
+			cancel()
+		}
+	}()
+	return done
+}
