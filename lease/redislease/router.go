@@ -57,20 +57,31 @@ func (r *router) all(ctx context.Context, cmds []*redis.Cmd) ([]*redis.Cmd, erro
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	if ctx.Done() == nil {
+	return await(ctx, func() ([]*redis.Cmd, error) {
 		r.sendAll(ctx, cmds)
 		return cmds, nil
+	})
+}
+
+// await returns what f returns, or the reason why ctx has ended if that comes first.
+func await[T any](ctx context.Context, f func() (T, error)) (result T, err error) {
+	if ctx.Done() == nil {
+		return f()
 	}
-	done := make(chan struct{})
+	type answer struct {
+		result T
+		err    error
+	}
+	answers := make(chan answer, 1)
 	go func() {
-		defer close(done)
-		r.sendAll(ctx, cmds)
+		result, err := f()
+		answers <- answer{result, err}
 	}()
 	select {
-	case <-done:
-		return cmds, nil
+	case a := <-answers:
+		return a.result, a.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return result, context.Cause(ctx)
 	}
 }
 
@@ -133,25 +144,13 @@ func (r *router) node(ctx context.Context, key string) (*redis.Client, error) {
 	if r.found.Load() {
 		return r.cluster.MasterForKey(ctx, key)
 	}
-	// Only at first it has to ask, and then it would not see that ctx is cancelled.
-	type answer struct {
-		node *redis.Client
-		err  error
-	}
-	answers := make(chan answer, 1)
-	go func() {
+	return await(ctx, func() (*redis.Client, error) { // only at first it has to ask, and then it would not see that ctx is cancelled
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 		node, err := r.cluster.MasterForKey(ctx, key)
 		r.found.CompareAndSwap(false, err == nil)
-		answers <- answer{node, err}
-	}()
-	select {
-	case a := <-answers:
-		return a.node, a.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+		return node, err
+	})
 }
 
 // refresh looks again for the servers of a Cluster when one of them has failed: another may have

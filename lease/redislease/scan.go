@@ -106,27 +106,21 @@ func (r *router) server(ctx context.Context, addr string) (p *pipe, found, follo
 
 // masters returns the servers of a Cluster that keep something, in the order of their addresses.
 func (r *router) masters(ctx context.Context) ([]*redis.Client, error) {
-	var mu sync.Mutex
-	var nodes []*redis.Client
-	done := make(chan error, 1)
-	go func() { // it would not see that ctx is cancelled
+	nodes, err := await(ctx, func() (nodes []*redis.Client, err error) { // it would not see that ctx is cancelled
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
-		done <- r.cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+		var mu sync.Mutex
+		err = r.cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
 			mu.Lock()
 			defer mu.Unlock()
 			nodes = append(nodes, node)
 			return nil
 		})
-	}()
-	select {
-	case err := <-done:
-		if err == nil && len(nodes) == 0 {
-			err = fmt.Errorf("%w: a Cluster without servers", errReply)
-		}
-		slices.SortFunc(nodes, func(a, b *redis.Client) int { return cmp.Compare(a.Options().Addr, b.Options().Addr) })
 		return nodes, err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	})
+	if err == nil && len(nodes) == 0 {
+		err = fmt.Errorf("%w: a Cluster without servers", errReply)
 	}
+	slices.SortFunc(nodes, func(a, b *redis.Client) int { return cmp.Compare(a.Options().Addr, b.Options().Addr) })
+	return nodes, err
 }
