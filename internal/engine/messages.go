@@ -44,23 +44,26 @@ func (s *Session) Tell(ctx context.Context, letters []protocol.Letter) (told boo
 	return true, s.notify(ctx, list)
 }
 
-// notify sends messages by one change.
+// notify sends messages by one change. Of two at a time one is sent again.
 func (s *Session) notify(ctx context.Context, messages []driver.Notification) error {
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
 	for {
+		from := s.published.Load()
+		if from == nil {
+			from = new(driver.Version)
+		}
 		op := driver.Op{Key: messagePrefix + s.name(), Change: &driver.Change{
-			From: s.published, ID: s.nextID(), Data: []byte("x"), Keep: messageKept, Notify: messages,
+			From: *from, ID: s.nextID(), Data: []byte("x"), Keep: messageKept, Notify: messages,
 		}}
 		results, err := s.doAll(ctx, op)
 		if err != nil {
 			return failed("publish", s.Namespace(), err)
 		}
-		if results[0].Status == driver.Done {
-			s.published = results[0].Version
+		if version := results[0].Version; results[0].Status == driver.Done {
+			s.published.Store(&version)
 			return nil
 		}
-		s.published = results[0].Value.Version // the store forgot it, or the last answer was lost
+		version := results[0].Value.Version // the store forgot it, or the last answer was lost
+		s.published.Store(&version)
 	}
 }
 

@@ -37,8 +37,7 @@ type Session struct {
 	count   atomic.Uint64
 	took    atomic.Int64 // the last round trip, in ns
 
-	publishing sync.Mutex
-	published  driver.Version // of the value that carries messages
+	published atomic.Pointer[driver.Version] // of the value that carries messages; nil before the first
 }
 
 // Options are what a session may be told of its store.
