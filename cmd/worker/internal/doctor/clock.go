@@ -16,7 +16,7 @@ func checkClock(ctx context.Context, s *stores.Store, of string) Finding {
 		now, _, err := s.Time(ctx)
 		took := time.Since(began)
 		if err != nil {
-			return Finding{Check: "clock", Result: Unchecked, Finding: fmt.Sprintf("could not be checked: %v", err)}
+			return unchecked("clock", err)
 		}
 		if i == 0 || took < best {
 			offset, best = began.Add(took/2).Round(0).Sub(now), took

@@ -44,6 +44,16 @@ type Report struct {
 	Checks    []Finding `json:"checks"`
 }
 
+// unchecked is the finding of a check that could not be made.
+func unchecked(check string, err error) Finding {
+	return Finding{Check: check, Result: Unchecked, Finding: fmt.Sprintf("could not be checked: %v", err)}
+}
+
+// failed is the finding of a check that the store answers with an error.
+func failed(check string, s *stores.Store, err error) Finding {
+	return Finding{Check: check, Result: Fail, Finding: err.Error(), Change: s.Advice(err)}
+}
+
 const examineTimeout = 30 * time.Second
 
 // Examine checks the store that cfg names, and its fleet. It opens a connection of its own and
@@ -100,7 +110,7 @@ func unbegun(ctx context.Context, s *stores.Store, cfg *config.Config, err error
 	x := Report{Store: s.Addr, Namespace: cfg.Namespace}
 	switch {
 	case err != nil:
-		x.Checks = []Finding{{Check: "reachable", Result: Fail, Finding: err.Error(), Change: s.Advice(err)}}
+		x.Checks = []Finding{failed("reachable", s, err)}
 	case s.Nodes != nil:
 		nodes, _ := checkNodes(ctx, s, cfg)
 		x.Redis, x.Checks = s.Addr, nodes.findings()

@@ -33,7 +33,7 @@ func checkFleet(ctx context.Context, s *stores.Store, configured []*jobs.Job) []
 			return fleetFindings(status, configured)
 		}
 	}
-	return []Finding{{Check: "fleet", Result: Unchecked, Finding: fmt.Sprintf("could not be checked: %v", err)}}
+	return []Finding{unchecked("fleet", err)}
 }
 
 // check is a check of the fleet that lists the faults it finds.

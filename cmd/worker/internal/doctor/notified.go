@@ -25,17 +25,15 @@ func notified(ctx context.Context, s *stores.Store, cfg *config.Config) []Findin
 	if n == 0 {
 		return nil
 	}
-	f := Finding{Check: "notifications", Result: OK}
 	now, _, err := s.Time(ctx)
 	var r notify.Report
 	if err == nil {
 		r, err = notify.Inspect(ctx, s.Store)
 	}
 	if err != nil {
-		f.Result, f.Finding = Unchecked, fmt.Sprintf("could not be checked: %v", err)
-		return []Finding{f}
+		return []Finding{unchecked("notifications", err)}
 	}
-	return []Finding{notifiedFinding(f, r, now, n)}
+	return []Finding{notifiedFinding(Finding{Check: "notifications", Result: OK}, r, now, n)}
 }
 
 func notifiedFinding(f Finding, r notify.Report, now time.Time, receivers int) Finding {

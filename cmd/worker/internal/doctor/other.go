@@ -14,7 +14,7 @@ type Examiner interface {
 	Examine(ctx context.Context, begun bool) []Finding
 }
 
-// checkOther checks a server other than Redis without writing to it.
+// checkOther checks a file, or a server other than Redis, without writing to it.
 func checkOther(ctx context.Context, s *stores.Store) []Finding {
 	_, _, err := s.Time(ctx) // makes the connection
 	began := time.Now()
@@ -22,9 +22,12 @@ func checkOther(ctx context.Context, s *stores.Store) []Finding {
 		_, _, err = s.Time(ctx)
 	}
 	if err != nil {
-		return []Finding{{Check: "reachable", Result: Fail, Finding: err.Error(), Change: s.Advice(err)}}
+		return []Finding{failed("reachable", s, err)}
 	}
 	found := []Finding{{Check: "reachable", Result: OK, Finding: fmt.Sprintf("%s answers in %s", s.Addr, time.Since(began).Round(10*time.Microsecond))}}
+	if s.File != nil {
+		return append(found, checkFile(s)...)
+	}
 	return append(append(found, checkSettings(ctx, s, true)...), checkClock(ctx, s, "the store"))
 }
 

@@ -21,8 +21,6 @@ import (
 // quorum, and the Sentinels. It writes nothing there.
 func CheckStore(ctx context.Context, s *stores.Store, cfg *config.Config) []Finding {
 	switch c := s.Connection; {
-	case s.File != nil:
-		return checkFile(ctx, s)
 	case s.Checker != nil:
 		return checkOther(ctx, s)
 	case c.Cluster != nil:
