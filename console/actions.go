@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/console/internal/page"
-	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
@@ -180,7 +179,7 @@ type done struct {
 	Job    string    `json:"job"`
 	Status string    `json:"status"` // done, unchanged (it was so before) or failed
 	ID     string    `json:"id"`     // of the tick that was triggered or cancelled; empty of others
-	Tick   view.Time `json:"tick"`
+	Tick   time.Time `json:"tick"`
 	Detail string    `json:"detail"` // why it failed; empty when it did not
 }
 
@@ -188,7 +187,7 @@ const doneFailed = "failed"
 
 func doneOf(job string, do func() (actionResult, error)) done {
 	r, err := do()
-	d := done{Job: job, Status: "done", ID: r.id, Tick: view.Time{Time: r.tick}}
+	d := done{Job: job, Status: "done", ID: r.id, Tick: r.tick}
 	switch {
 	case err != nil:
 		d.Status, d.Detail = doneFailed, problemOf(err).Detail

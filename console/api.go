@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
@@ -67,8 +68,8 @@ func (q *request) description() (any, error) {
 // comingPage is the ticks that a job is to have.
 type comingPage struct {
 	Job   string      `json:"job"`
-	Now   view.Time   `json:"now"`
-	Ticks []view.Time `json:"ticks"`
+	Now   time.Time   `json:"now"`
+	Ticks []time.Time `json:"ticks"`
 }
 
 func (q *request) coming() (any, error) {
@@ -81,9 +82,9 @@ func (q *request) coming() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := comingPage{Job: name, Now: view.Time{Time: d.Now}, Ticks: []view.Time{}}
+	p := comingPage{Job: name, Now: d.Now, Ticks: []time.Time{}}
 	for _, t := range d.Coming[:min(limit, len(d.Coming))] {
-		p.Ticks = append(p.Ticks, view.Time{Time: t})
+		p.Ticks = append(p.Ticks, t)
 	}
 	return p, nil
 }

@@ -1,14 +1,15 @@
 package console
 
 import (
-	"github.com/solotick/solotick/console/internal/view"
+	"time"
+
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
 // change is how one read of the fleet differs from the one before: an event of the stream.
 type change struct {
-	At       view.Time       `json:"at"` // fleet time
+	At       time.Time       `json:"at"` // fleet time
 	Jobs     []jobChange     `json:"jobs"`
 	Replicas []replicaChange `json:"replicas"`
 }
@@ -21,8 +22,8 @@ type jobChange struct {
 	State    string           `json:"state"`   // running, retrying, waiting, free or idle; gone when nobody knows the job any more
 	Tick     string           `json:"tick"`    // the id of the newest tick that is open, or else of the one that was settled last
 	Outcome  protocol.Outcome `json:"outcome"` // of the tick that was settled last; empty when none was
-	Ended    view.Time        `json:"ended"`   // of the same
-	Next     view.Time        `json:"next"`
+	Ended    time.Time        `json:"ended"`   // of the same
+	Next     time.Time        `json:"next"`
 	Paused   bool             `json:"paused"`
 	Unserved bool             `json:"unserved"`
 	Overdue  bool             `json:"overdue"`
@@ -44,7 +45,7 @@ const (
 
 // changesBetween compares two reads.
 func changesBetween(before, after *fleet.Status) change {
-	c := change{At: view.Time{Time: after.Now}, Jobs: []jobChange{}, Replicas: []replicaChange{}}
+	c := change{At: after.Now, Jobs: []jobChange{}, Replicas: []replicaChange{}}
 	jobs, gone := differences(before.Jobs, after.Jobs, func(j *fleet.JobStatus) string { return j.Name }, sameJob)
 	for _, job := range jobs {
 		c.Jobs = append(c.Jobs, changeOf(job))
@@ -85,10 +86,10 @@ func differences[T any](before, after []T, name func(*T) string, same func(a, b 
 
 func changeOf(job *fleet.JobStatus) jobChange {
 	c := jobChange{
-		Job: job.Name, State: stateIdle, Next: view.Time{Time: job.Next}, Paused: job.Paused != nil, Unserved: job.Unserved, Overdue: !job.Overdue.IsZero(),
+		Job: job.Name, State: stateIdle, Next: job.Next, Paused: job.Paused != nil, Unserved: job.Unserved, Overdue: !job.Overdue.IsZero(),
 	}
 	if job.Last != nil {
-		c.Tick, c.Outcome, c.Ended = job.Last.ID, job.Last.Outcome, view.Time{Time: job.Last.Ended}
+		c.Tick, c.Outcome, c.Ended = job.Last.ID, job.Last.Outcome, job.Last.Ended
 	}
 	if len(job.Open) > 0 {
 		c.State, c.Tick = job.Open[0].State, job.Open[0].ID

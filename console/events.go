@@ -2,10 +2,11 @@ package console
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/solotick/solotick/fleet"
 )
 
 const (
@@ -39,7 +40,7 @@ func newEventLog() *eventLog {
 
 // add appends a change, and wakes the streams.
 func (l *eventLog) add(c change) {
-	data, _ := json.Marshal(c) //nolint:errchkjson // of strings, numbers and times: it cannot fail
+	data, _ := fleet.Marshal(c) // of strings, numbers and times: it cannot fail
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kept = append(l.kept, event{l.first + uint64(len(l.kept)), c, data})

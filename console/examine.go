@@ -70,7 +70,7 @@ func (q *request) withFindings(s *view.Snapshot) {
 		}
 		return
 	}
-	s.Store.Examined.Time = s.Status.Now.Add(x.at.Sub(q.from.at))
+	s.Store.Examined = s.Status.Now.Add(x.at.Sub(q.from.at))
 	for _, f := range x.Findings {
 		s.Store.Findings = append(s.Store.Findings, view.Finding{Check: f.Check, Server: f.Server, Severity: severityOf(f.Result), Text: f.Finding, Hint: f.Change})
 	}
@@ -93,7 +93,7 @@ type examinationPage struct {
 	Namespace string    `json:"namespace"`
 	OK        bool      `json:"ok"` // no check failed
 	Checks    []Finding `json:"checks"`
-	At        view.Time `json:"examined_at"` // by the clock of this process
+	At        time.Time `json:"examined_at"` // by the clock of this process
 }
 
 func (q *request) doctor() (any, error) {
@@ -107,7 +107,7 @@ func (q *request) doctor() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("examine the store: %w", err)
 	}
-	p := examinationPage{Store: x.Store, Namespace: q.c.fleet.Namespace(), OK: true, Checks: append([]Finding{}, x.Findings...), At: view.Time{Time: x.at}}
+	p := examinationPage{Store: x.Store, Namespace: q.c.fleet.Namespace(), OK: true, Checks: x.Findings, At: x.at}
 	if kindOf(q.c.store) != "sqlite" {
 		p.Redis = x.Store
 	}

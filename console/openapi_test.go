@@ -70,9 +70,9 @@ func ref(name string) map[string]any { return map[string]any{"$ref": "#/componen
 // of returns the schema of a type, as encoding/json writes it.
 func (m schemas) of(t reflect.Type) any {
 	switch {
-	case t == reflect.TypeFor[view.Time]():
+	case t == reflect.TypeFor[time.Time]():
 		return ref("Time")
-	case t == reflect.TypeFor[view.Millis]():
+	case t == reflect.TypeFor[time.Duration]():
 		return map[string]any{"type": "integer"}
 	case t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[fleet.Entry]().PkgPath():
 		return ref(t.Name()) // of package fleet; its schema is written by hand

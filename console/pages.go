@@ -221,7 +221,7 @@ func (q *request) explain(query *view.TickQuery, s *reading) (e fleet.Explanatio
 		return e, err
 	}
 	query.Job = q.r.PathValue("job")
-	return q.c.fleet.Why(q.r.Context(), query.Job, s.job(query.Job), query.Tick.Time, q.from.Wording)
+	return q.c.fleet.Why(q.r.Context(), query.Job, s.job(query.Job), query.Tick, q.from.Wording)
 }
 
 // Reads of single jobs, which the callers of one moment share.

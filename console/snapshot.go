@@ -51,7 +51,7 @@ func (c *Console) readSnapshot(ctx context.Context) (*reading, error) {
 		return c.staleSnapshot(err)
 	}
 	s := &view.Snapshot{Status: status, Given: make(map[string]*jobs.Job, len(given)), Definitions: c.definitions.of(ctx, c.fleet, &status)}
-	s.Store = view.StoreView{Kind: kindOf(c.store), Latency: latency.Microseconds(), ClockOffset: view.Millis(now.Sub(began.Add(latency / 2)))}
+	s.Store = view.StoreView{Kind: kindOf(c.store), Latency: latency.Microseconds(), ClockOffset: (now.Sub(began.Add(latency / 2)))}
 	for _, job := range given {
 		s.Given[job.Name()] = job
 	}

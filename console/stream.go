@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/fleet"
 )
 
 // streamRetry is when a browser connects again, in milliseconds.
@@ -227,7 +227,7 @@ func (s *eventStream) of(c *change) bool {
 func (s *eventStream) only(c change) []byte {
 	i := slices.IndexFunc(c.Jobs, func(j jobChange) bool { return j.Job == s.query.job })
 	c.Jobs, c.Replicas = c.Jobs[i:i+1], []replicaChange{}
-	data, _ := json.Marshal(c) //nolint:errchkjson // of strings, numbers and times: it cannot fail
+	data, _ := fleet.Marshal(c) // of strings, numbers and times: it cannot fail
 	return data
 }
 

@@ -169,7 +169,7 @@ func TestCatalogueHasWhatIsSaidAndNoMore(t *testing.T) {
 		for _, format := range spoken(t, folder) {
 			said[format] = true
 			sentences++
-			assert.True(t, texts().Chinese[format] != "", "%s: %q", folder, format)
+			assert.NotEmpty(t, texts().Chinese[format], "%s: %q", folder, format)
 		}
 	}
 	require.Greater(t, sentences, 200)
@@ -182,7 +182,7 @@ func TestCatalogueHasWhatIsSaidAndNoMore(t *testing.T) {
 		said[key], said[english] = true, true
 	}
 	for _, value := range slices.Concat(words, values) {
-		assert.True(t, texts().Chinese[value] != "", value)
+		assert.NotEmpty(t, texts().Chinese[value], value)
 		said[value] = true
 	}
 	for _, state := range view.States {
@@ -249,7 +249,7 @@ func TestEachErrorOfARequestIsInChinese(t *testing.T) {
 	for _, text := range spokenBy(t, "../..", makers) {
 		if strings.Contains(text, " ") && !strings.Contains(strings.Join(api, "\n"), text) {
 			found++
-			assert.True(t, texts().Errors[text] != "", text)
+			assert.NotEmpty(t, texts().Errors[text], text)
 		}
 	}
 	require.Greater(t, found, 15)

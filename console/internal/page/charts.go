@@ -17,12 +17,12 @@ const (
 
 // Durations draws how long the runs of a job took, the newest at the right.
 func (f *frame) Durations(p view.JobPage) template.HTML {
-	return f.bars(p, "Durations", p.Median.Duration(), func(s view.Sample) time.Duration { return s.Took.Duration() })
+	return f.bars(p, "Durations", p.Median, func(s view.Sample) time.Duration { return s.Took })
 }
 
 // Latenesses draws how long after their ticks the runs of a job began.
 func (f *frame) Latenesses(p view.JobPage) template.HTML {
-	return f.bars(p, "Lateness of starts", 0, func(s view.Sample) time.Duration { return s.Lateness.Duration() })
+	return f.bars(p, "Lateness of starts", 0, func(s view.Sample) time.Duration { return s.Lateness })
 }
 
 // bars draws a bar for each run, which is a link to its tick. A run that did not succeed has the
@@ -49,7 +49,7 @@ func (f *frame) bars(p view.JobPage, key string, median time.Duration, of func(v
 	for i, s := range samples {
 		x, h := left+step*float64(i), max(2, height(of(s)))
 		shape := shapeOf(string(s.Outcome))
-		title := strings.Join([]string{f.Word(s.Outcome, "outcome"), full(f.in(s.Tick.Time, p.Timezone)), f.Took(of(s))}, " · ")
+		title := strings.Join([]string{f.Word(s.Outcome, "outcome"), full(f.in(s.Tick, p.Timezone)), f.Took(of(s))}, " · ")
 		d.add(`<a href="%s" tabindex="-1" class="%s"><title>%s</title><rect class="bar" x="%.2f%%" y="%d" width="%.2f%%" height="%d" rx="1.5"/>`,
 			escaped(f.Tick(p.Job, s.Tick)), shape, escaped(title), x+step*.12, chartHeight-chartBottom-h, step*.76, h)
 		if shape != "succeeded" {
@@ -63,7 +63,7 @@ func (f *frame) bars(p view.JobPage, key string, median time.Duration, of func(v
 	}
 	d.add(`<text x="0" y="12">%s</text>`, escaped(f.Took(highest)))
 	if len(samples) > 0 {
-		first, last := f.in(samples[0].Tick.Time, p.Timezone), f.in(samples[len(samples)-1].Tick.Time, p.Timezone)
+		first, last := f.in(samples[0].Tick, p.Timezone), f.in(samples[len(samples)-1].Tick, p.Timezone)
 		d.add(`<text x="0" y="%d">%s</text><text x="100%%" y="%d" text-anchor="end">%s</text>`,
 			chartHeight-6, escaped(f.date(first, f.Now)+first.Format(" 15:04")), chartHeight-6, escaped(f.date(last, f.Now)+last.Format(" 15:04")))
 	}
@@ -80,7 +80,7 @@ func (p part) Load() template.HTML {
 	}
 	const height = 240
 	const space = height - chartTop - chartBottom
-	s := scale{shown.From.Time, shown.To.Time}
+	s := scale{shown.From, shown.To}
 	highest := max(1, shown.Capacity*11/10)
 	var busiest view.LoadPoint
 	for _, point := range shown.Points {
@@ -110,7 +110,7 @@ func (p part) Load() template.HTML {
 	}
 	d.add(`<text x="0" y="12">%s</text>`, escaped(scaled))
 	p.axis(&d, s, height-6)
-	return d.done("chart tall", p.LoadTitle()+": "+p.T("at most %d, at %s", median(busiest), full(p.in(busiest.At.Time, ""))), height)
+	return d.done("chart tall", p.LoadTitle()+": "+p.T("at most %d, at %s", median(busiest), full(p.in(busiest.At, ""))), height)
 }
 
 // LoadTitle says what the chart of load counts.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/solotick/solotick/console/internal/view"
 )
 
 // frame has the methods and values that every template can use.
@@ -48,10 +46,9 @@ func (f *frame) To(path string, query ...any) string {
 	v := url.Values{}
 	for i := 0; i+1 < len(query); i += 2 {
 		value := fmt.Sprint(query[i+1])
-		switch at := query[i+1].(type) {
-		case time.Time, view.Time:
-			if value = ""; !instant(at).IsZero() {
-				value = instant(at).UTC().Format(time.RFC3339Nano)
+		if at, ok := query[i+1].(time.Time); ok {
+			if value = ""; !at.IsZero() {
+				value = at.UTC().Format(time.RFC3339Nano)
 			}
 		}
 		if value != "" {

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/url"
 	"reflect"
+	"time"
 
 	"github.com/solotick/solotick/console/internal/view"
 )
@@ -13,12 +14,12 @@ import (
 func (f *frame) Job(name string) string { return f.To("/jobs/" + url.PathEscape(name)) }
 
 // Tick returns the URL of a tick's page.
-func (f *frame) Tick(job string, at any) string {
-	return f.To(fmt.Sprintf("/jobs/%s/ticks/%d", url.PathEscape(job), instant(at).UnixMilli()))
+func (f *frame) Tick(job string, at time.Time) string {
+	return f.To(fmt.Sprintf("/jobs/%s/ticks/%d", url.PathEscape(job), at.UnixMilli()))
 }
 
 // Why returns the URL of the page that explains a tick; that of a leader task has no time.
-func (f *frame) Why(job string, at any) string { return f.Do(job, "why", "tick", at) }
+func (f *frame) Why(job string, at time.Time) string { return f.Do(job, "why", "tick", at) }
 
 // Do returns the link to the confirmation of an action on a job, or to another page of it.
 func (f *frame) Do(job, action string, query ...any) string {

@@ -182,8 +182,8 @@ func TestEachOutcomeHasShapeOfItsOwn(t *testing.T) {
 }
 
 func TestEachEmptyPartOfALaneOpensWhy(t *testing.T) {
-	at := func(minutes int) view.Time {
-		return view.Time{Time: now.Truncate(time.Hour).Add(time.Duration(minutes) * time.Minute)}
+	at := func(minutes int) time.Time {
+		return now.Truncate(time.Hour).Add(time.Duration(minutes) * time.Minute)
 	}
 	row := view.TimelineRow{Job: "sync", Items: []view.Item{
 		{Kind: view.ItemRun, Outcome: "succeeded", From: at(2), To: at(11), Tick: at(2)},

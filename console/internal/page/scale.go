@@ -80,8 +80,8 @@ func (f *frame) displayZone() *time.Location {
 }
 
 // Axis draws the hours or days between two instants.
-func (f *frame) Axis(from, to any) template.HTML {
-	s := scale{instant(from), instant(to)}
+func (f *frame) Axis(from, to time.Time) template.HTML {
+	s := scale{from, to}
 	var d drawing
 	f.axis(&d, s, 20)
 	return d.done("axis", full(f.in(s.from, ""))+" – "+full(f.in(s.to, "")), 30)

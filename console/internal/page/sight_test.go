@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 )
 
-func at(t time.Time) view.Time { return view.Time{Time: t} }
+func at(t time.Time) time.Time { return t }
 
 func TestPageOfAJobHasOneZone(t *testing.T) {
 	tick := now.Add(-time.Hour)

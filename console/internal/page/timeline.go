@@ -25,7 +25,7 @@ type lane struct {
 // Rows draws the rows of the timeline.
 func (p part) Rows() []lane {
 	shown, _ := p.V.(view.TimelinePage)
-	s := scale{shown.From.Time, shown.To.Time}
+	s := scale{shown.From, shown.To}
 	var ground drawing // the same in each row
 	p.gridLines(&ground, s, laneHeight)
 	if x, width := s.span(p.Now, s.to); width > 0 {
@@ -44,21 +44,21 @@ func (p part) Rows() []lane {
 func (f *frame) lane(s scale, ground string, row *view.TimelineRow, changes []view.ZoneChange) template.HTML {
 	var d drawing
 	d.WriteString(ground)
-	if _, width := s.span(s.from, row.Kept.Time); !row.Kept.IsZero() && width > 0 {
-		d.add(`<rect class="unkept" width="%.2f%%" height="%d"><title>%s</title></rect>`, width, laneHeight, escaped(f.T("Nothing is kept from before %s", full(f.in(row.Kept.Time, row.Timezone)))))
+	if _, width := s.span(s.from, row.Kept); !row.Kept.IsZero() && width > 0 {
+		d.add(`<rect class="unkept" width="%.2f%%" height="%d"><title>%s</title></rect>`, width, laneHeight, escaped(f.T("Nothing is kept from before %s", full(f.in(row.Kept, row.Timezone)))))
 	}
 	for _, pause := range row.Pauses {
-		to := pause.To.Time
+		to := pause.To
 		if to.IsZero() {
 			to = s.to
 		}
-		x, width := s.span(pause.From.Time, to)
+		x, width := s.span(pause.From, to)
 		d.add(`<rect class="pause" x="%.2f%%" y="2" width="%.2f%%" height="%d"><title>%s</title></rect>`, x, width, laneHeight-4, escaped(f.T("paused by %s: %s", pause.By, pause.Why)))
 	}
 	f.emptyCells(&d, s, row)
 	for _, change := range changes {
 		if change.Timezone == row.Timezone {
-			x := s.at(change.At.Time)
+			x := s.at(change.At)
 			d.add(`<line class="shift-line" x1="%.2f%%" x2="%.2f%%" y1="0" y2="%d"><title>%s</title></line>`, x, x, laneHeight, escaped(f.ClockChange(change)))
 		}
 	}
@@ -83,7 +83,7 @@ func (f *frame) emptyCells(d *drawing, s scale, row *view.TimelineRow) {
 	const width = 100.0 / cells
 	var marked [cells]bool
 	for i := range row.Items {
-		from, length := s.span(row.Items[i].From.Time, row.Items[i].To.Time)
+		from, length := s.span(row.Items[i].From, row.Items[i].To)
 		for cell := max(0, int(from/width)); cell < cells && float64(cell)*width <= from+length; cell++ {
 			marked[cell] = true
 		}
@@ -99,11 +99,11 @@ func (f *frame) emptyCells(d *drawing, s scale, row *view.TimelineRow) {
 
 // emptyTitle says of an instant without a mark what is known of it.
 func (f *frame) emptyTitle(row *view.TimelineRow, at time.Time) string {
-	if at.Before(row.Kept.Time) {
-		return f.T("Nothing is kept from before %s", full(f.in(row.Kept.Time, row.Timezone)))
+	if at.Before(row.Kept) {
+		return f.T("Nothing is kept from before %s", full(f.in(row.Kept, row.Timezone)))
 	}
 	for _, pause := range row.Pauses {
-		if !at.Before(pause.From.Time) && (pause.To.IsZero() || at.Before(pause.To.Time)) {
+		if !at.Before(pause.From) && (pause.To.IsZero() || at.Before(pause.To)) {
 			return f.T("paused by %s: %s", pause.By, pause.Why)
 		}
 	}
@@ -112,7 +112,7 @@ func (f *frame) emptyTitle(row *view.TimelineRow, at time.Time) string {
 
 // item draws one item, which is a link to why.
 func (f *frame) item(d *drawing, s scale, row *view.TimelineRow, item *view.Item) {
-	x, width := s.span(item.From.Time, item.To.Time)
+	x, width := s.span(item.From, item.To)
 	word := item.Outcome
 	if word == "" {
 		word = string(item.Kind)
@@ -136,7 +136,7 @@ func (f *frame) item(d *drawing, s scale, row *view.TimelineRow, item *view.Item
 		d.add(`<rect class="ground" x="%.2f%%" y="%d" width="14" height="14" rx="7" transform="translate(-7)"/>%s`, x, middle-7, symbol(shape, x, middle-6))
 	}
 	for _, at := range item.TakenOver {
-		if x := s.at(at.Time); x >= 0 && x <= 100 {
+		if x := s.at(at); x >= 0 && x <= 100 {
 			d.add(`<g class="takeover">%s</g>`, symbol("takeover", x, 0))
 		}
 	}
@@ -188,12 +188,12 @@ func (f *frame) dense(d *drawing, x, width float64, item *view.Item) {
 }
 
 func (f *frame) itemTitle(row *view.TimelineRow, item *view.Item, word string) string {
-	list := []string{row.Job, f.Word(word, "timeline", "outcome", "entry", "verdict"), full(f.in(item.Tick.Time, row.Timezone))}
+	list := []string{row.Job, f.Word(word, "timeline", "outcome", "entry", "verdict"), full(f.in(item.Tick, row.Timezone))}
 	if item.Kind == view.ItemDense {
-		list = []string{row.Job, f.T("%d ticks", item.Count), counted(f, item.Counts), full(f.in(item.From.Time, row.Timezone)) + " – " + full(f.in(item.To.Time, row.Timezone))}
+		list = []string{row.Job, f.T("%d ticks", item.Count), counted(f, item.Counts), full(f.in(item.From, row.Timezone)) + " – " + full(f.in(item.To, row.Timezone))}
 	}
-	if item.Kind == view.ItemRun && item.To.After(item.From.Time) {
-		list = append(list, f.Took(item.To.Sub(item.From.Time)))
+	if item.Kind == view.ItemRun && item.To.After(item.From) {
+		list = append(list, f.Took(item.To.Sub(item.From)))
 	}
 	if item.Replica != "" {
 		list = append(list, item.Replica)
@@ -234,10 +234,10 @@ const day = 24 * time.Hour
 // of load.
 func (p part) Spans() []choice {
 	if load, ok := p.V.(view.LoadPage); ok {
-		return p.spans(load.To.Sub(load.From.Time), func(time.Duration) time.Time { return time.Time{} }, 6*time.Hour, day, 2*day, 7*day)
+		return p.spans(load.To.Sub(load.From), func(time.Duration) time.Time { return time.Time{} }, 6*time.Hour, day, 2*day, 7*day)
 	}
 	shown, _ := p.V.(view.TimelinePage)
-	length := shown.To.Sub(shown.From.Time)
+	length := shown.To.Sub(shown.From)
 	return p.spans(length, func(span time.Duration) time.Time {
 		if p.Query.Get("from") == "" {
 			return time.Time{}
@@ -253,7 +253,7 @@ func (p part) Shift(by int) string {
 	v := p.query()
 	v.Del("from")
 	if by != 0 {
-		v.Set("from", shown.From.Add(time.Duration(by)*shown.To.Sub(shown.From.Time)/2).UTC().Format(time.RFC3339))
+		v.Set("from", shown.From.Add(time.Duration(by)*shown.To.Sub(shown.From)/2).UTC().Format(time.RFC3339))
 	}
 	return p.link(p.Path, v)
 }

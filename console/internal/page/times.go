@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/solotick/solotick/console/internal/view"
 )
 
 // locations keeps the zones that were loaded: to load one reads files.
@@ -50,36 +48,9 @@ func (f *frame) ZoneSaid() string {
 	return f.T("Times are in %s.", f.in(f.Now, "").Location())
 }
 
-// instant accepts the types that views have times in.
-func instant(t any) time.Time {
-	switch t := t.(type) {
-	case time.Time:
-		return t
-	case view.Time:
-		return t.Time
-	case *time.Time:
-		if t != nil {
-			return *t
-		}
-	}
-	return time.Time{}
-}
-
-// span accepts the types that views have durations in.
-func span(d any) time.Duration {
-	switch d := d.(type) {
-	case time.Duration:
-		return d
-	case view.Millis:
-		return d.Duration()
-	}
-	return 0
-}
-
 // At writes an instant: the time of day, with the date on another day than today's. What it is in
 // the zone of the job, in that of the viewer and in UTC is its title.
-func (f *frame) At(at any, jobZone string) template.HTML {
-	t := instant(at)
+func (f *frame) At(t time.Time, jobZone string) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
@@ -92,8 +63,7 @@ func (f *frame) At(at any, jobZone string) template.HTML {
 }
 
 // Full writes an instant with its date and zone.
-func (f *frame) Full(at any, jobZone string) template.HTML {
-	t := instant(at)
+func (f *frame) Full(t time.Time, jobZone string) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
@@ -157,8 +127,7 @@ func (f *frame) date(t, now time.Time) string {
 }
 
 // Away says how far an instant is from now: in 3 min, 5 h ago.
-func (f *frame) Away(at any) string {
-	t := instant(at)
+func (f *frame) Away(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -179,8 +148,7 @@ var units = []struct {
 }{{24 * time.Hour, "%d d"}, {time.Hour, "%d h"}, {time.Minute, "%d min"}, {time.Second, "%d s"}}
 
 // Rough writes a duration with one unit, or two where the first is small.
-func (f *frame) Rough(duration any) string {
-	d := span(duration)
+func (f *frame) Rough(d time.Duration) string {
 	if d < 0 {
 		return "-" + f.Rough(-d)
 	}
@@ -199,8 +167,8 @@ func (f *frame) Rough(duration any) string {
 }
 
 // Took writes how long something lasted, to three digits.
-func (f *frame) Took(duration any) string {
-	switch d := span(duration); {
+func (f *frame) Took(d time.Duration) string {
+	switch {
 	case d < time.Second:
 		return f.T("%d ms", int(d.Round(time.Millisecond)/time.Millisecond))
 	case d < 10*time.Second:

@@ -58,8 +58,8 @@ func (f *frame) Sums(counts map[protocol.Outcome]int) string {
 }
 
 // Zones writes an instant in the zone of its job, in the one that was chosen, and in UTC.
-func (f *frame) Zones(at any, jobZone string) string {
-	return strings.ReplaceAll(f.zones(instant(at), jobZone), "\n", " · ")
+func (f *frame) Zones(at time.Time, jobZone string) string {
+	return strings.ReplaceAll(f.zones(at, jobZone), "\n", " · ")
 }
 
 // ClockChange says what a zone's clock does.
@@ -68,15 +68,15 @@ func (f *frame) ClockChange(c view.ZoneChange) string {
 	if c.Shift < 0 {
 		text = "The clock of %s goes back by %s at %s."
 	}
-	return f.T(text, c.Timezone, f.Rough(max(c.Shift, -c.Shift)), full(f.in(c.At.Time, c.Timezone)))
+	return f.T(text, c.Timezone, f.Rough(max(c.Shift, -c.Shift)), full(f.in(c.At, c.Timezone)))
 }
 
 // Micros writes a number of microseconds.
 func (f *frame) Micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(us)/1000) }
 
 // Offset writes by how much a clock is off.
-func (f *frame) Offset(offset any) string {
-	d, sign := span(offset), ""
+func (f *frame) Offset(d time.Duration) string {
+	sign := ""
 	switch {
 	case d >= time.Millisecond:
 		sign = "+"
@@ -132,4 +132,4 @@ func (f *frame) Capacity(used, most int) template.HTML {
 }
 
 // Since returns how long ago an instant was.
-func (f *frame) Since(at any) time.Duration { return max(0, f.Now.Sub(instant(at))) }
+func (f *frame) Since(at time.Time) time.Duration { return max(0, f.Now.Sub(at)) }

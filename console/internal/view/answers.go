@@ -37,7 +37,7 @@ const (
 func answers(w wording.Wording, e fleet.Explanation, zone *time.Location) []Asked {
 	list := []Asked{}
 	add := func(by string, at time.Time, answer Answer, text string) {
-		list = append(list, Asked{By: by, At: Time{at}, Answer: answer, Text: text})
+		list = append(list, Asked{By: by, At: at, Answer: answer, Text: text})
 	}
 	for _, f := range slices.Backward(e.Facts) { // newest first
 		if f.Kind != wire.FactTriggered || !f.Tick.Equal(e.Tick) {
@@ -60,9 +60,9 @@ func answers(w wording.Wording, e fleet.Explanation, zone *time.Location) []Aske
 		token = a.Token
 		at := a.Granted.In(zone).Format(clockLayout)
 		if a.Number == 1 {
-			add(a.Replica, a.Granted.Time, AnswerGranted, w.Say("%s was granted it at %s, with token %d.", a.Replica, at, a.Token))
+			add(a.Replica, a.Granted, AnswerGranted, w.Say("%s was granted it at %s, with token %d.", a.Replica, at, a.Token))
 		} else {
-			add(a.Replica, a.Granted.Time, AnswerTookOver, w.Say("%s took it over at %s, with token %d.", a.Replica, at, a.Token))
+			add(a.Replica, a.Granted, AnswerTookOver, w.Say("%s took it over at %s, with token %d.", a.Replica, at, a.Token))
 		}
 	}
 	if x := e.Entry; x.State == wire.StateSettled && x.Token == 0 {

@@ -39,16 +39,16 @@ type AuditPage struct {
 
 // AuditRow is one act.
 type AuditRow struct {
-	ID     string `json:"id"`
-	At     Time   `json:"at"`
-	By     string `json:"by"`
-	Action string `json:"action"`
-	Job    string `json:"job"`   // "" of a lock, and of acts that concern the fleet
-	Lock   string `json:"lock"`  // that was released by force; "" otherwise
-	Token  int64  `json:"token"` // of its former holder; 0 without a lock
-	Tick   Time   `json:"tick"`
-	Reason string `json:"reason"`
-	Via    string `json:"via"` // cli, console, api, go, or another name
+	ID     string    `json:"id"`
+	At     time.Time `json:"at"`
+	By     string    `json:"by"`
+	Action string    `json:"action"`
+	Job    string    `json:"job"`   // "" of a lock, and of acts that concern the fleet
+	Lock   string    `json:"lock"`  // that was released by force; "" otherwise
+	Token  int64     `json:"token"` // of its former holder; 0 without a lock
+	Tick   time.Time `json:"tick"`
+	Reason string    `json:"reason"`
+	Via    string    `json:"via"` // cli, console, api, go, or another name
 }
 
 // Audit shows acts that the log has, newest first.
@@ -56,7 +56,7 @@ func Audit(s *Snapshot, acts []fleet.Fact, q AuditQuery, now time.Time) AuditPag
 	p := AuditPage{Head: s.head(now), Query: q, Entries: []AuditRow{}, acts: acts}
 	for _, f := range acts {
 		row := AuditRow{
-			ID: f.Request(), At: Time{f.At}, By: f.By, Action: f.Kind, Job: f.Job, Lock: f.Lock, Tick: Time{f.Tick}, Reason: f.Reason, Via: f.Via,
+			ID: f.Request(), At: f.At, By: f.By, Action: f.Kind, Job: f.Job, Lock: f.Lock, Tick: f.Tick, Reason: f.Reason, Via: f.Via,
 		}
 		if f.Lock != "" {
 			row.Token = f.Token

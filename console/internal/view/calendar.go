@@ -13,7 +13,7 @@ import (
 // CalendarQuery asks for a [Calendar].
 type CalendarQuery struct {
 	JobFilter
-	Span Millis `json:"span_ms"`
+	Span time.Duration `json:"span_ms"`
 }
 
 func (q *CalendarQuery) bind(p *Parameters) {
@@ -43,7 +43,7 @@ func Calendar(s *Snapshot, q CalendarQuery, now time.Time) []byte {
 		if c.entries >= mostCalendar {
 			break
 		}
-		c.job(s, &s.Status.Jobs[f.index], now.Add(q.Span.Duration()))
+		c.job(s, &s.Status.Jobs[f.index], now.Add(q.Span))
 	}
 	c.line("END:VCALENDAR")
 	return c.buf.Bytes()

@@ -18,7 +18,7 @@ func (q *FleetQuery) bind(p *Parameters) { p.Zone(&q.Zone) }
 type FleetPage struct {
 	Head
 	Query    FleetQuery   `json:"query"`
-	Since    Time         `json:"since"`    // since when the store remembers the fleet
+	Since    time.Time    `json:"since"`    // since when the store remembers the fleet
 	Replicas []ReplicaRow `json:"replicas"` // that are alive, sorted by id
 	Gone     []ReplicaRow `json:"gone"`     // that are gone without having signed off, the newest first
 	Versions []Choice     `json:"versions"` // how many replicas have each
@@ -32,47 +32,47 @@ type FleetPage struct {
 
 // ReplicaRow is a replica.
 type ReplicaRow struct {
-	ID          string   `json:"id"`
-	Groups      []string `json:"groups"`
-	Version     string   `json:"version"`
-	Module      string   `json:"module"`
-	Started     Time     `json:"started"`
-	Up          Millis   `json:"up_ms"`
-	ClockOffset Millis   `json:"clock_offset_ms"` // of fleet time from its machine's clock: above 0 where that one is slow
-	Clock       string   `json:"clock"`           // its opinion of the store's clock: trusted, stepped, doubted, or "" when it does not say
-	TTL         Millis   `json:"ttl_ms"`
-	Running     int      `json:"running"`
-	MaxRuns     int      `json:"max_runs"` // 0 for no limit
-	Used        int      `json:"used"`
-	Waiting     int      `json:"waiting"` // jobs with a tick that is due and has no room
-	Stopping    bool     `json:"stopping"`
-	Silent      bool     `json:"silent"` // it has missed a heartbeat
-	Gone        bool     `json:"gone"`
-	Processes   int      `json:"processes"` // that use its id: more than 1 is a mistake
-	Heartbeat   Time     `json:"last_heartbeat"`
-	Jobs        int      `json:"jobs"`  // that it serves; -1 when that is not known
-	Leads       []string `json:"leads"` // leader tasks that it runs
-	Runs        []string `json:"runs"`  // jobs of which it holds a tick, leader tasks besides
+	ID          string        `json:"id"`
+	Groups      []string      `json:"groups"`
+	Version     string        `json:"version"`
+	Module      string        `json:"module"`
+	Started     time.Time     `json:"started"`
+	Up          time.Duration `json:"up_ms"`
+	ClockOffset time.Duration `json:"clock_offset_ms"` // of fleet time from its machine's clock: above 0 where that one is slow
+	Clock       string        `json:"clock"`           // its opinion of the store's clock: trusted, stepped, doubted, or "" when it does not say
+	TTL         time.Duration `json:"ttl_ms"`
+	Running     int           `json:"running"`
+	MaxRuns     int           `json:"max_runs"` // 0 for no limit
+	Used        int           `json:"used"`
+	Waiting     int           `json:"waiting"` // jobs with a tick that is due and has no room
+	Stopping    bool          `json:"stopping"`
+	Silent      bool          `json:"silent"` // it has missed a heartbeat
+	Gone        bool          `json:"gone"`
+	Processes   int           `json:"processes"` // that use its id: more than 1 is a mistake
+	Heartbeat   time.Time     `json:"last_heartbeat"`
+	Jobs        int           `json:"jobs"`  // that it serves; -1 when that is not known
+	Leads       []string      `json:"leads"` // leader tasks that it runs
+	Runs        []string      `json:"runs"`  // jobs of which it holds a tick, leader tasks besides
 
 	replica fleet.Replica
 }
 
 // StoreView describes the store.
 type StoreView struct {
-	Kind        string    `json:"kind"`            // such as "redis", "quorum" or "memory"
-	Server      string    `json:"server"`          // its name and version; "" when it is not known
-	Address     string    `json:"address"`         // without credentials; "" when it is not known
-	Latency     int64     `json:"latency_us"`      // of the newest read of its time; 0 when it was not measured
-	ClockOffset Millis    `json:"clock_offset_ms"` // of its clock from this machine's: above 0 where this machine is slow
-	Examines    bool      `json:"examines"`        // checks of the store and the fleet are made while somebody looks
-	Examined    Time      `json:"examined_at"`     // the newest; null before the first has ended
-	Findings    []Finding `json:"findings"`        // those that are wrong first
+	Kind        string        `json:"kind"`            // such as "redis", "quorum" or "memory"
+	Server      string        `json:"server"`          // its name and version; "" when it is not known
+	Address     string        `json:"address"`         // without credentials; "" when it is not known
+	Latency     int64         `json:"latency_us"`      // of the newest read of its time; 0 when it was not measured
+	ClockOffset time.Duration `json:"clock_offset_ms"` // of its clock from this machine's: above 0 where this machine is slow
+	Examines    bool          `json:"examines"`        // checks of the store and the fleet are made while somebody looks
+	Examined    time.Time     `json:"examined_at"`     // the newest; null before the first has ended
+	Findings    []Finding     `json:"findings"`        // those that are wrong first
 }
 
 // Fleet shows the replicas and the store of a snapshot.
 func Fleet(s *Snapshot, q FleetQuery, now time.Time) FleetPage {
 	p := FleetPage{
-		Head: s.head(now), Query: q, Since: Time{s.Status.Since}, Replicas: []ReplicaRow{}, Gone: []ReplicaRow{},
+		Head: s.head(now), Query: q, Since: s.Status.Since, Replicas: []ReplicaRow{}, Gone: []ReplicaRow{},
 		MaxRuns: capacity(s.Status.Replicas), Events: s.events(s.Facts, zoneOf(q.Zone, "")),
 		Store: s.Store,
 	}
@@ -129,13 +129,13 @@ func (s *Snapshot) held() (leads, runs map[string][]string) {
 
 func replicaRow(r fleet.Replica, now time.Time) ReplicaRow {
 	row := ReplicaRow{
-		ID: r.ID, Groups: append([]string{}, r.Groups...), Version: r.Version, Module: r.Module, Started: Time{r.Started},
-		ClockOffset: Millis(r.ClockOffset), Clock: r.Clock, TTL: Millis(r.TTL), Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used,
-		Waiting: r.Waiting, Stopping: r.Stopping, Silent: r.Silent(now), Gone: r.Gone, Processes: r.Processes(), Heartbeat: Time{r.LastHeartbeat},
+		ID: r.ID, Groups: r.Groups, Version: r.Version, Module: r.Module, Started: r.Started,
+		ClockOffset: r.ClockOffset, Clock: r.Clock, TTL: r.TTL, Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used,
+		Waiting: r.Waiting, Stopping: r.Stopping, Silent: r.Silent(now), Gone: r.Gone, Processes: r.Processes(), Heartbeat: r.LastHeartbeat,
 		Jobs: r.JobCount, Leads: []string{}, Runs: []string{}, replica: r,
 	}
 	if !r.Started.IsZero() && !r.Gone {
-		row.Up = Millis(max(0, now.Sub(r.Started)))
+		row.Up = max(0, now.Sub(r.Started))
 	}
 	return row
 }

@@ -32,7 +32,7 @@ func (p FleetPage) PlainText() string {
 	if p.Store.Latency > 0 {
 		facts.Add("latency", (time.Duration(p.Store.Latency) * time.Microsecond).String())
 	}
-	facts.Add("clock", fmt.Sprintf("%s from this machine's", p.Store.ClockOffset.Duration()))
+	facts.Add("clock", fmt.Sprintf("%s from this machine's", p.Store.ClockOffset))
 	facts.Add("remembers", "since "+t.at(p.Since))
 	for _, f := range p.Store.Findings {
 		facts.Add(f.Severity, strings.TrimSpace(strings.TrimSpace(f.Check+" "+f.Server)+": "+f.Text+" "+f.Hint))

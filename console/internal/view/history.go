@@ -24,7 +24,7 @@ func (q *HistoryQuery) bind(p *Parameters) {
 // HistoryPage is a part of a job's history, for programs.
 type HistoryPage struct {
 	Job     string        `json:"job"`
-	Now     Time          `json:"now"`
+	Now     time.Time     `json:"now"`
 	Entries []fleet.Entry `json:"entries"` // newest tick first; on the first page those that are open before all
 	Next    string        `json:"next"`    // cursor for after; empty on the last page
 }
@@ -32,7 +32,7 @@ type HistoryPage struct {
 // History returns the page that q asks for of a history: at most its limit of settled entries.
 func History(job string, entries []fleet.Entry, q HistoryQuery, now time.Time) HistoryPage {
 	settled := slices.DeleteFunc(slices.Clone(entries), func(e fleet.Entry) bool { return e.State != wire.StateSettled })
-	p := HistoryPage{Job: job, Now: Time{now}, Entries: []fleet.Entry{}}
+	p := HistoryPage{Job: job, Now: now, Entries: []fleet.Entry{}}
 	if q.After == "" {
 		p.Entries = slices.DeleteFunc(slices.Clone(entries), func(e fleet.Entry) bool { return e.State == wire.StateSettled })
 	}

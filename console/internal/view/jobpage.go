@@ -22,11 +22,11 @@ type JobPage struct {
 	Coming       []Coming                 `json:"coming"`
 	ClockChanges []ClockChange            `json:"clock_changes"` // that concern its ticks, in the coming year
 	Counts       map[protocol.Outcome]int `json:"counts"`        // ticks of each outcome, of those that the store keeps
-	Since        Time                     `json:"counted_since"`
+	Since        time.Time                `json:"counted_since"`
 	Runs         int                      `json:"runs"` // that Median, P90 and Longest are of
-	Median       Millis                   `json:"median_ms"`
-	P90          Millis                   `json:"p90_ms"`
-	Longest      Millis                   `json:"longest_ms"`
+	Median       time.Duration            `json:"median_ms"`
+	P90          time.Duration            `json:"p90_ms"`
+	Longest      time.Duration            `json:"longest_ms"`
 	Samples      []Sample                 `json:"samples"` // runs, oldest first: duration and lateness over time
 
 	History      []fleet.Entry `json:"history"` // newest first, a page of it
@@ -62,8 +62,8 @@ type Defined struct {
 
 // Coming is a tick to come.
 type Coming struct {
-	Tick Time   `json:"tick"`
-	In   Millis `json:"in_ms"`
+	Tick time.Time     `json:"tick"`
+	In   time.Duration `json:"in_ms"`
 	// Note says how a clock change treats it: "moved", "merged", "runs_once" or "repeated"; "" when
 	// none does.
 	Note string `json:"note"`
@@ -72,18 +72,18 @@ type Coming struct {
 
 // ClockChange says how a change of a zone's clock treats a job's ticks.
 type ClockChange struct {
-	At   Time   `json:"at"`
-	Zone string `json:"timezone"`
-	Kind string `json:"kind"` // of package schedule
-	Text string `json:"text"`
+	At   time.Time `json:"at"`
+	Zone string    `json:"timezone"`
+	Kind string    `json:"kind"` // of package schedule
+	Text string    `json:"text"`
 }
 
 // Sample is a run in the chart of durations.
 type Sample struct {
-	Tick     Time             `json:"tick"`
+	Tick     time.Time        `json:"tick"`
 	Outcome  protocol.Outcome `json:"outcome"`
-	Took     Millis           `json:"took_ms"`
-	Lateness Millis           `json:"late_ms"` // from the tick to its first run; 0 of one that was triggered
+	Took     time.Duration    `json:"took_ms"`
+	Lateness time.Duration    `json:"late_ms"` // from the tick to its first run; 0 of one that was triggered
 	Attempts int              `json:"attempts"`
 }
 
@@ -119,8 +119,8 @@ func isWord[T ~string](s T) bool {
 func Job(s *Snapshot, d fleet.Description, q JobQuery, now time.Time) JobPage {
 	p := JobPage{
 		Head: s.head(now), Query: q, JobRow: s.row(&d.JobStatus, stateOf(&d.JobStatus), now),
-		Defined: defined(d.Definitions), Differences: append([]string{}, d.Differences...),
-		Counts: d.Counts, Since: Time{d.Since}, Runs: d.Runs, Median: Millis(d.Median), Longest: Millis(d.Longest),
+		Defined: defined(d.Definitions), Differences: d.Differences,
+		Counts: d.Counts, Since: d.Since, Runs: d.Runs, Median: d.Median, Longest: d.Longest,
 		Events: s.events(d.Facts, zoneOf(q.Zone, d.Timezone)), Used: int64(d.HistoryBytes), Limit: int64(d.HistoryLimit), described: d,
 	}
 	p.Fields = s.fieldsOf(d)
@@ -153,7 +153,7 @@ func fields(of map[string]string) []Field {
 func defined(list []fleet.Definition) []Defined {
 	defs := []Defined{}
 	for _, d := range list {
-		defs = append(defs, Defined{d.Revision, append([]string{}, d.Replicas...), d.Given, fields(d.Fields)})
+		defs = append(defs, Defined{d.Revision, d.Replicas, d.Given, fields(d.Fields)})
 	}
 	return defs
 }
@@ -166,10 +166,10 @@ func (p *JobPage) coming(w wording.Wording, now time.Time) {
 	}
 	changes := p.schedule.ClockChanges(now, now.AddDate(1, 0, 0))
 	for _, c := range changes {
-		p.ClockChanges = append(p.ClockChanges, ClockChange{Time{c.At}, c.Zone, c.Kind, c.Words(w)})
+		p.ClockChanges = append(p.ClockChanges, ClockChange{c.At, c.Zone, c.Kind, c.Words(w)})
 	}
 	for at := p.schedule.Next(now); !at.IsZero() && len(p.Coming) < p.Query.Ticks; at = p.schedule.Next(at) {
-		tick := Coming{Tick: Time{at}, In: until(at, now)}
+		tick := Coming{Tick: at, In: until(at, now)}
 		for _, c := range changes {
 			if !c.RunsAt.IsZero() && c.RunsAt.Equal(at) {
 				tick.Note, tick.Text = c.Kind, c.Words(w)
@@ -191,16 +191,16 @@ func (p *JobPage) samples(outcomes []fleet.Entry) {
 		if e.Token == 0 || e.IsRange() {
 			continue
 		}
-		p.Samples = append(p.Samples, Sample{Time{e.Moment()}, e.Outcome, Millis(e.Took()), lateness(e), e.Attempts})
+		p.Samples = append(p.Samples, Sample{e.Moment(), e.Outcome, e.Took(), lateness(e), e.Attempts})
 		if e.Outcome == protocol.OutcomeSucceeded || e.Outcome == "failed" {
 			took = append(took, e.Took())
 		}
 	}
-	p.P90 = Millis(measurementOf(took).P90)
+	p.P90 = measurementOf(took).P90
 }
 
 // lateness is from the time of a tick to the start of its first run; 0 where either is not known.
-func lateness(e fleet.Entry) Millis {
+func lateness(e fleet.Entry) time.Duration {
 	if e.Scheduled.IsZero() || e.Triggered || e.Token == 0 || e.IsRange() {
 		return 0
 	}
@@ -213,7 +213,7 @@ func lateness(e fleet.Entry) Millis {
 	case e.Attempts > 1: // only the last start is known; a token is about when it was granted
 		start = time.UnixMicro(e.Token)
 	}
-	return Millis(max(0, start.Sub(e.Scheduled)))
+	return max(0, start.Sub(e.Scheduled))
 }
 
 // history fills in a page of the outcomes.

@@ -51,15 +51,15 @@ type JobRow struct {
 
 	Last    *fleet.Entry       `json:"last"`     // settled last; null when none is kept
 	LastRun *fleet.Entry       `json:"last_run"` // the newest that was run
-	Success Time               `json:"last_success"`
+	Success time.Time          `json:"last_success"`
 	Strip   []protocol.Outcome `json:"newest_outcomes"` // newest last, 12 at most
 	Open    []fleet.Entry      `json:"open"`            // that run or wait, newest first
 
-	Next    Time   `json:"next"`
-	NextIn  Millis `json:"next_in_ms"` // 0 when it is due
-	Overdue Time   `json:"overdue"`    // the oldest tick that should have been decided
-	Late    Millis `json:"overdue_ms"`
-	Ahead   Millis `json:"watermark_ahead_ms"`
+	Next    time.Time     `json:"next"`
+	NextIn  time.Duration `json:"next_in_ms"` // 0 when it is due
+	Overdue time.Time     `json:"overdue"`    // the oldest tick that should have been decided
+	Late    time.Duration `json:"overdue_ms"`
+	Ahead   time.Duration `json:"watermark_ahead_ms"`
 
 	Paused     *Pause `json:"paused"` // for the whole fleet
 	PausedHere bool   `json:"paused_by_configuration"`
@@ -77,10 +77,10 @@ func (j JobRow) LeftOver() bool { return slices.Contains(j.States, StateLeftOver
 
 // Pause says who paused a job, since when and why.
 type Pause struct {
-	By     string `json:"by"`
-	Reason string `json:"reason"`
-	Since  Time   `json:"since"`
-	For    Millis `json:"for_ms"`
+	By     string        `json:"by"`
+	Reason string        `json:"reason"`
+	Since  time.Time     `json:"since"`
+	For    time.Duration `json:"for_ms"`
 }
 
 // Definition is a revision of a job, where replicas have different ones.
@@ -187,9 +187,9 @@ func (q JobsQuery) cursor(s sortable) string {
 func (s *Snapshot) row(j *fleet.JobStatus, states stateSet, now time.Time) JobRow {
 	r := JobRow{
 		Job: j.Name, Configured: j.Given, Leader: j.Spec.Leader, Schedule: j.Schedule, Timezone: j.Timezone, Groups: append([]string{}, s.groups(j)...),
-		States: states.list(), Last: j.Last, LastRun: j.LastRun, Strip: append([]protocol.Outcome{}, j.Newest...), Open: append([]fleet.Entry{}, j.Open...),
-		Next: Time{j.Next}, NextIn: until(j.Next, now), Overdue: Time{j.Overdue}, Late: since(j.Overdue, now), Ahead: Millis(j.Ahead), PausedHere: j.Spec.Paused,
-		Replicas: append([]string{}, j.Replicas...), Unserved: j.Unserved, Definitions: []Definition{},
+		States: states.list(), Last: j.Last, LastRun: j.LastRun, Strip: j.Newest, Open: j.Open,
+		Next: j.Next, NextIn: until(j.Next, now), Overdue: j.Overdue, Late: since(j.Overdue, now), Ahead: j.Ahead, PausedHere: j.Spec.Paused,
+		Replicas: j.Replicas, Unserved: j.Unserved, Definitions: []Definition{},
 	}
 	if r.Leader {
 		r.Schedule = ""
@@ -198,10 +198,10 @@ func (s *Snapshot) row(j *fleet.JobStatus, states stateSet, now time.Time) JobRo
 	r.schedule = s.schedule(j)
 	r.ScheduleWords = wordsIn(r.schedule, j.Schedule, r.Leader, s.Wording)
 	if j.LastSuccess != nil {
-		r.Success = Time{j.LastSuccess.Moment()}
+		r.Success = j.LastSuccess.Moment()
 	}
 	if j.Paused != nil {
-		r.Paused = &Pause{By: j.Paused.By, Reason: j.Paused.Reason, Since: Time{j.Paused.Since}, For: since(j.Paused.Since, now)}
+		r.Paused = &Pause{By: j.Paused.By, Reason: j.Paused.Reason, Since: j.Paused.Since, For: since(j.Paused.Since, now)}
 	}
 	for revision, replicas := range j.Revisions {
 		r.Definitions = append(r.Definitions, Definition{revision, replicas})

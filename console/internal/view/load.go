@@ -20,14 +20,14 @@ const mostLoadTicks = 1_000_000
 // other jobs the newest run is known.
 func Load(s *Snapshot, histories map[string]fleet.JobHistory, q LoadQuery, now time.Time) LoadPage {
 	p := LoadPage{Head: s.head(now), Query: q, Points: []LoadPoint{}, Peaks: []Peak{}}
-	step := cmp.Or(q.Step.Duration(), 10*time.Minute)
-	from := q.From.Time
+	step := cmp.Or(q.Step, 10*time.Minute)
+	from := q.From
 	if from.IsZero() {
 		from = now
 	}
 	from = from.Truncate(time.Minute)
-	to := from.Add(cmp.Or(q.Span.Duration(), 2*day)).Truncate(time.Minute)
-	p.From, p.To, p.Capacity = Time{from}, Time{to}, capacity(s.Status.Replicas)
+	to := from.Add(cmp.Or(q.Span, 2*day)).Truncate(time.Minute)
+	p.From, p.To, p.Capacity = from, to, capacity(s.Status.Replicas)
 
 	l := newForecast(from, to)
 	for _, j := range s.loadJobs(q.JobFilter, histories) {
@@ -226,7 +226,7 @@ func (f *forecast) points(step time.Duration) (list []LoadPoint) {
 	size := int64(step / time.Second)
 	for at := f.from; at < f.to; at += size {
 		lo, hi := at-f.from, min(at+size, f.to)-f.from
-		p := LoadPoint{At: Time{time.Unix(at, 0).UTC()}}
+		p := LoadPoint{At: time.Unix(at, 0).UTC()}
 		for i := lo; i < hi; i++ {
 			p.Runs = max(p.Runs, int(f.runs[i]))
 			p.High = max(p.High, int(f.high[i]))
@@ -286,7 +286,7 @@ func (f *forecast) peak(minute int64) Peak {
 	at := f.from + minute*60
 	window := f.runs[minute*60 : minute*60+60]
 	p := Peak{
-		At: Time{time.Unix(at, 0).UTC()}, Starts: int(f.starts[minute]), Runs: int(slices.Max(window)),
+		At: time.Unix(at, 0).UTC(), Starts: int(f.starts[minute]), Runs: int(slices.Max(window)),
 		Weight: int(slices.Max(f.weights[minute*60 : minute*60+60])), Jobs: []PeakJob{},
 	}
 	begin := max(0, at/3600*3600-f.from) // of the hour
@@ -305,7 +305,7 @@ func (f *forecast) peak(minute int64) Peak {
 		if suggestion.text != "" {
 			f.move(j, suggestion, begin, flat)
 		}
-		p.Jobs = append(p.Jobs, PeakJob{j.name, j.schedule.String(), Millis(j.took), j.measured, int(j.weight), suggestion.text})
+		p.Jobs = append(p.Jobs, PeakJob{j.name, j.schedule.String(), j.took, j.measured, int(j.weight), suggestion.text})
 	}
 	flat.sum()
 	for i, change := range flat {
@@ -318,7 +318,7 @@ func (f *forecast) peak(minute int64) Peak {
 		}
 	}
 	slices.SortFunc(p.Jobs, func(a, b PeakJob) int {
-		cost := func(j PeakJob) int64 { return int64(j.Weight) * int64(max(j.Median, Millis(time.Second))) }
+		cost := func(j PeakJob) int64 { return int64(j.Weight) * int64(max(j.Median, time.Second)) }
 		return cmp.Or(cmp.Compare(cost(b), cost(a)), strings.Compare(a.Job, b.Job))
 	})
 	if p.More = max(0, len(p.Jobs)-mostPeakJobs); p.More > 0 {

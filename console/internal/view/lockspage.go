@@ -36,32 +36,32 @@ type LocksPage struct {
 
 // LockRow is a lock.
 type LockRow struct {
-	Name    string      `json:"name"`
-	Token   int64       `json:"token"` // of the last grant
-	Held    int         `json:"held"`  // permits
-	Holds   []HoldRow   `json:"holds"` // oldest grant first
-	Waiters int         `json:"waiters"`
-	Queue   []WaiterRow `json:"queue"` // the first of them, in order
-	Longest Millis      `json:"longest_wait_ms"`
+	Name    string        `json:"name"`
+	Token   int64         `json:"token"` // of the last grant
+	Held    int           `json:"held"`  // permits
+	Holds   []HoldRow     `json:"holds"` // oldest grant first
+	Waiters int           `json:"waiters"`
+	Queue   []WaiterRow   `json:"queue"` // the first of them, in order
+	Longest time.Duration `json:"longest_wait_ms"`
 }
 
 // HoldRow is a grant of a lock.
 type HoldRow struct {
-	Holder    string `json:"holder"`
-	Token     int64  `json:"token"`
-	Permits   int    `json:"permits"`
-	Since     Time   `json:"since"`
-	For       Millis `json:"for_ms"`
-	Remaining Millis `json:"remaining_ms"` // of its lease when it was read, unless it is renewed
-	Expired   bool   `json:"expired"`      // its lease has run out: the next claim gets its permits
+	Holder    string        `json:"holder"`
+	Token     int64         `json:"token"`
+	Permits   int           `json:"permits"`
+	Since     time.Time     `json:"since"`
+	For       time.Duration `json:"for_ms"`
+	Remaining time.Duration `json:"remaining_ms"` // of its lease when it was read, unless it is renewed
+	Expired   bool          `json:"expired"`      // its lease has run out: the next claim gets its permits
 }
 
 // WaiterRow is one who waits for a lock.
 type WaiterRow struct {
-	Holder  string `json:"holder"`
-	Permits int    `json:"permits"`
-	Since   Time   `json:"since"`
-	Waits   Millis `json:"waits_ms"`
+	Holder  string        `json:"holder"`
+	Permits int           `json:"permits"`
+	Since   time.Time     `json:"since"`
+	Waits   time.Duration `json:"waits_ms"`
 }
 
 // Locks shows the locks of a snapshot that q chooses.
@@ -105,12 +105,12 @@ func lockRow(l *protocol.Lock, now time.Time) LockRow {
 	for _, h := range l.Holds {
 		row.Held += h.Permits
 		row.Holds = append(row.Holds, HoldRow{
-			Holder: h.Holder, Token: h.Token, Permits: h.Permits, Since: Time{h.Since}, For: since(h.Since, now),
-			Remaining: Millis(h.Remaining), Expired: h.Remaining <= 0,
+			Holder: h.Holder, Token: h.Token, Permits: h.Permits, Since: h.Since, For: since(h.Since, now),
+			Remaining: h.Remaining, Expired: h.Remaining <= 0,
 		})
 	}
 	for _, w := range l.Queue {
-		row.Queue = append(row.Queue, WaiterRow{Holder: w.Holder, Permits: w.Permits, Since: Time{w.Since}, Waits: since(w.Since, now)})
+		row.Queue = append(row.Queue, WaiterRow{Holder: w.Holder, Permits: w.Permits, Since: w.Since, Waits: since(w.Since, now)})
 		row.Longest = max(row.Longest, since(w.Since, now))
 	}
 	return row

@@ -14,7 +14,7 @@ import (
 // has written it to the store.
 type Notifications struct {
 	By        string     `json:"by"`        // the replica that notifies; "" when nobody ever has
-	At        Time       `json:"at"`        // when it said so
+	At        time.Time  `json:"at"`        // when it said so
 	Silent    bool       `json:"silent"`    // it has said nothing for minutes: nobody notifies
 	Receivers []Receiver `json:"receivers"` // by their names
 }
@@ -26,21 +26,21 @@ type Receiver struct {
 	Jobs         []string  `json:"jobs"`       // patterns of the jobs that it is for; none for all
 	Groups       []string  `json:"groups"`     // none for all
 	Conditions   []string  `json:"conditions"` // none for all
-	Since        Time      `json:"since"`      // since when it is known
+	Since        time.Time `json:"since"`      // since when it is known
 	Last         *Delivery `json:"last"`       // the newest that it has taken; null when it has taken none
 	Waiting      int       `json:"waiting"`    // jobs with a notification that it has not taken
 	WaitingJobs  []string  `json:"waiting_jobs"`
-	WaitingSince Time      `json:"waiting_since"`
+	WaitingSince time.Time `json:"waiting_since"`
 	Error        string    `json:"error"` // why the last try failed; no more of a URL than the host
 }
 
 // Delivery is a notification that a receiver has taken.
 type Delivery struct {
-	Job       string `json:"job"`
-	Condition string `json:"condition"`
-	Was       string `json:"was"`
-	Tick      Time   `json:"tick"` // none for a job that never had one
-	At        Time   `json:"at"`   // when it was taken
+	Job       string    `json:"job"`
+	Condition string    `json:"condition"`
+	Was       string    `json:"was"`
+	Tick      time.Time `json:"tick"` // none for a job that never had one
+	At        time.Time `json:"at"`   // when it was taken
 }
 
 // JobNotifications says who was notified of a job.
@@ -56,7 +56,7 @@ type JobReceiver struct {
 	Knows        []string   `json:"knows"`         // the conditions that it was notified of last; ok where there is nothing wrong
 	Sent         []Delivery `json:"sent"`          // what it has taken, the newest first
 	Waits        bool       `json:"waits"`         // it has not taken a notification of the job
-	WaitingSince Time       `json:"waiting_since"` // the oldest of all that it has not taken
+	WaitingSince time.Time  `json:"waiting_since"` // the oldest of all that it has not taken
 	Error        string     `json:"error"`
 }
 
@@ -66,14 +66,14 @@ const silentAfter = 2 * time.Minute
 
 // notificationsOf makes the part of a page that says who is notified.
 func notificationsOf(h notified.Head, now time.Time) *Notifications {
-	n := &Notifications{By: h.By, At: Time{wire.FromMilli(h.At)}, Receivers: []Receiver{}}
-	n.Silent = h.By != "" && now.Sub(n.At.Time) > silentAfter
+	n := &Notifications{By: h.By, At: wire.FromMilli(h.At), Receivers: []Receiver{}}
+	n.Silent = h.By != "" && now.Sub(n.At) > silentAfter
 	for _, name := range slices.Sorted(maps.Keys(h.Receivers)) {
 		r, waiting := h.Receivers[name], h.Waiting[name]
 		row := Receiver{
-			Name: name, Kind: r.Kind, Jobs: append([]string{}, r.Jobs...), Groups: append([]string{}, r.Groups...),
-			Conditions: append([]string{}, r.Conditions...), Since: Time{wire.FromMilli(h.Since[name] / 1000)},
-			Waiting: waiting.Jobs, WaitingJobs: append([]string{}, waiting.Names...), WaitingSince: Time{wire.FromMilli(waiting.Since)}, Error: waiting.Error,
+			Name: name, Kind: r.Kind, Jobs: r.Jobs, Groups: r.Groups,
+			Conditions: r.Conditions, Since: wire.FromMilli(h.Since[name] / 1000),
+			Waiting: waiting.Jobs, WaitingJobs: waiting.Names, WaitingSince: wire.FromMilli(waiting.Since), Error: waiting.Error,
 		}
 		if r.Last != nil {
 			row.Last = new(deliveries([]notified.Sent{*r.Last}, r.Last.Job)[0])
@@ -86,7 +86,7 @@ func notificationsOf(h notified.Head, now time.Time) *Notifications {
 func deliveries(sent []notified.Sent, job string) []Delivery {
 	list := []Delivery{}
 	for _, s := range sent {
-		list = append(list, Delivery{job, s.Condition, s.Was, Time{wire.FromMilli(s.Tick)}, Time{wire.FromMilli(s.At)}})
+		list = append(list, Delivery{job, s.Condition, s.Was, wire.FromMilli(s.Tick), wire.FromMilli(s.At)})
 	}
 	return list
 }
@@ -105,7 +105,7 @@ func (p *JobPage) notified(h *notified.Head, progress notified.Job, outcomes []f
 		reached := progress.Receivers[name]
 		row := JobReceiver{Name: name, Kind: r.Kind, Knows: knows(r.Conditions, reached), Sent: deliveries(reached.Sent, p.Job)}
 		if waiting := h.Waiting[name]; slices.Contains(waiting.Names, p.Job) {
-			row.Waits, row.WaitingSince, row.Error = true, Time{wire.FromMilli(waiting.Since)}, waiting.Error
+			row.Waits, row.WaitingSince, row.Error = true, wire.FromMilli(waiting.Since), waiting.Error
 		}
 		n.Receivers = append(n.Receivers, row)
 	}

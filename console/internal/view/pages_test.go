@@ -146,8 +146,8 @@ func TestJobPageAsTextAndJSON(t *testing.T) {
 	golden(t, "job.txt", text(t, p))
 	require.Len(t, p.History, 3)
 	require.Len(t, p.Samples, 40)
-	require.Equal(t, 30*time.Second, p.Samples[38].Lateness.Duration(), "of the first run, before the takeover")
-	require.Equal(t, 37*time.Second, p.P90.Duration())
+	require.Equal(t, 30*time.Second, p.Samples[38].Lateness, "of the first run, before the takeover")
+	require.Equal(t, 37*time.Second, p.P90)
 	require.Equal(t, []string{"schedule"}, p.Differences)
 	require.Equal(t, "2027-03-28T01:00:00Z", p.ClockChanges[0].At.Format(time.RFC3339))
 
@@ -178,15 +178,15 @@ func TestTickShowsEachAttempt(t *testing.T) {
 	require.Len(t, p.Attempts, 3)
 	require.Equal(t, "web-1", p.Attempts[0].NextBy)
 	require.Empty(t, p.Attempts[1].NextBy, "it was retried by the same holder")
-	require.Equal(t, 9*time.Second, p.Attempts[2].Margin.Duration())
+	require.Equal(t, 9*time.Second, p.Attempts[2].Margin)
 
 	e.Runs = e.Runs[2:]
 	require.Equal(t, 2, view.Tick(s, x, view.TickQuery{}, noon).Attempts[0].Retries, "of which nothing is kept")
 	e.Runs = nil
 	require.Equal(t, "exit code 1", view.Tick(s, x, view.TickQuery{}, noon).Attempts[0].Error)
 	require.Equal(t, []string{"first", "second"}, p.Output)
-	require.Equal(t, e.Scheduled.Add(-24*time.Hour), p.Earlier.Time)
-	require.Equal(t, e.Scheduled.Add(24*time.Hour), p.Later.Time)
+	require.Equal(t, e.Scheduled.Add(-24*time.Hour), p.Earlier)
+	require.Equal(t, e.Scheduled.Add(24*time.Hour), p.Later)
 }
 
 func TestWhyShowsWhoMayStillRunIt(t *testing.T) {
@@ -238,7 +238,7 @@ func TestFleetLocksAndAuditAsText(t *testing.T) {
 	require.True(t, locks.Locks[0].Holds[0].Expired)
 	next := view.Locks(s, query(t, view.Parse[view.LocksQuery], "limit=1&after=door"), noon)
 	require.Equal(t, "stock", next.Locks[0].Name)
-	require.Equal(t, 30*time.Second, next.Locks[0].Longest.Duration())
+	require.Equal(t, 30*time.Second, next.Locks[0].Longest)
 	require.Equal(t, 1, view.Locks(s, query(t, view.Parse[view.LocksQuery], "q=WEB-2"), noon).Matching, "by a waiter")
 
 	audit := view.Audit(s, []fleet.Fact{{At: noon, By: "ann", Kind: wire.FactPaused, Job: "report", Reason: "why\nnot", Via: "cli"}, {At: noon, By: "ann", Kind: wire.FactReleased, Lock: "shop", Replica: "web-1", Token: 7, Via: "console"}}, view.AuditQuery{}, noon)

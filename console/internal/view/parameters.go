@@ -230,11 +230,11 @@ func (p *Parameters) Number(name string, n *int, low, high, without int) {
 }
 
 // duration is from low to high, as Go writes it, or in days, as 30d.
-func (p *Parameters) duration(name string, d *Millis, low, high, without time.Duration) {
-	if p.put(name, short(d.Duration()), short(without)) {
+func (p *Parameters) duration(name string, d *time.Duration, low, high, without time.Duration) {
+	if p.put(name, short(*d), short(without)) {
 		return
 	}
-	*d = Millis(without)
+	*d = without
 	s := p.one(name)
 	if s == "" {
 		return
@@ -249,7 +249,7 @@ func (p *Parameters) duration(name string, d *Millis, low, high, without time.Du
 		p.Fault(name, s, fmt.Sprintf("must be a duration such as 90m, 6h or 7d, from %s to %s", short(low), short(high)))
 		return
 	}
-	*d = Millis(given)
+	*d = given
 }
 
 // Time is an instant, as RFC 3339 or in Unix milliseconds, within the years 1970 to 9999.

@@ -48,15 +48,15 @@ type Page interface {
 
 // Head is part of every page.
 type Head struct {
-	Namespace string `json:"namespace"`
-	Now       Time   `json:"now"`     // fleet time
-	ReadAt    Time   `json:"read_at"` // of the snapshot that the page shows
-	Age       Millis `json:"age_ms"`  // of the snapshot
-	Stale     string `json:"stale"`   // why there is no newer snapshot; "" when it is the newest
+	Namespace string        `json:"namespace"`
+	Now       time.Time     `json:"now"`     // fleet time
+	ReadAt    time.Time     `json:"read_at"` // of the snapshot that the page shows
+	Age       time.Duration `json:"age_ms"`  // of the snapshot
+	Stale     string        `json:"stale"`   // why there is no newer snapshot; "" when it is the newest
 }
 
 func (s *Snapshot) head(now time.Time) Head {
 	return Head{
-		Namespace: s.Status.Namespace, Now: Time{now}, ReadAt: Time{s.Status.Now}, Age: Millis(max(0, now.Sub(s.Status.Now))), Stale: s.Err,
+		Namespace: s.Status.Namespace, Now: now, ReadAt: s.Status.Now, Age: max(0, now.Sub(s.Status.Now)), Stale: s.Err,
 	}
 }

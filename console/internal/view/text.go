@@ -20,7 +20,7 @@ type text struct {
 
 // text begins a page. Times are in the zone that was asked for, or in that of each job.
 func (h Head) text(what, zone string) *text {
-	t := &text{View: render.View{Now: h.Now.Time}}
+	t := &text{View: render.View{Now: h.Now}}
 	if zone != "" {
 		t.Zone = zoneOf(zone, "")
 	}
@@ -46,20 +46,20 @@ func (t *text) line(format string, args ...any) {
 func (t *text) table(table *render.Table) { t.WriteString(table.Sparse().Text(t.View)) }
 
 // at formats a time in full.
-func (t *text) at(at Time) string { return t.In(time.UTC).Full(at.Time) }
+func (t *text) at(at time.Time) string { return t.In(time.UTC).Full(at) }
 
 func (t *text) events(list []Event) {
 	for i, e := range list {
 		if i == 0 {
 			t.line("")
 		}
-		t.line("%s  %s", t.at(Time{e.Fact.At}), e.Text)
+		t.line("%s  %s", t.at(e.Fact.At), e.Text)
 	}
 }
 
 // rough writes a duration for people.
-func rough(m Millis) string {
-	d := m.Duration()
+func rough(m time.Duration) string {
+	d := m
 	switch {
 	case d <= 0:
 		return "0s"
@@ -143,7 +143,7 @@ func (p JobPage) PlainText() string {
 	d := p.described
 	d.Coming = nil
 	for _, c := range p.Coming {
-		d.Coming = append(d.Coming, c.Tick.Time)
+		d.Coming = append(d.Coming, c.Tick)
 	}
 	facts = append(facts, render.Job(t.View, d)...)
 	for _, c := range p.ClockChanges {

@@ -11,34 +11,34 @@ import (
 
 // TickQuery asks for a [TickPage] or a [WhyPage].
 type TickQuery struct {
-	Job  string `json:"job"`
-	Tick Time   `json:"tick"` // none for the one that fleet.Why chooses
-	Zone string `json:"zone"`
+	Job  string    `json:"job"`
+	Tick time.Time `json:"tick"` // none for the one that fleet.Why chooses
+	Zone string    `json:"zone"`
 }
 
 // bind names the parameters but the job, which comes from the path of a URL.
 func (q *TickQuery) bind(p *Parameters) {
-	p.Time("tick", &q.Tick.Time)
+	p.Time("tick", &q.Tick)
 	p.Zone(&q.Zone)
 }
 
 // TickPage shows a tick by its attempts.
 type TickPage struct {
 	Head
-	Query    TickQuery    `json:"query"`
-	Job      string       `json:"job"`
-	Tick     Time         `json:"tick"`
-	ID       string       `json:"id"`
-	Timezone string       `json:"timezone"`
-	Verdict  string       `json:"verdict"`
-	Text     string       `json:"text"`  // its fate, in words
-	Entry    *fleet.Entry `json:"entry"` // null when the store has nothing of it
-	Lateness Millis       `json:"late_ms"`
-	Attempts []Attempt    `json:"attempts"` // first to last
-	Output   []string     `json:"output"`   // the last lines of what the last run failed with
-	Events   []Event      `json:"events"`   // about it, or about its time, newest first
-	Earlier  Time         `json:"earlier"`  // the tick of the schedule before it; none where it is not known
-	Later    Time         `json:"later"`
+	Query    TickQuery     `json:"query"`
+	Job      string        `json:"job"`
+	Tick     time.Time     `json:"tick"`
+	ID       string        `json:"id"`
+	Timezone string        `json:"timezone"`
+	Verdict  string        `json:"verdict"`
+	Text     string        `json:"text"`  // its fate, in words
+	Entry    *fleet.Entry  `json:"entry"` // null when the store has nothing of it
+	Lateness time.Duration `json:"late_ms"`
+	Attempts []Attempt     `json:"attempts"` // first to last
+	Output   []string      `json:"output"`   // the last lines of what the last run failed with
+	Events   []Event       `json:"events"`   // about it, or about its time, newest first
+	Earlier  time.Time     `json:"earlier"`  // the tick of the schedule before it; none where it is not known
+	Later    time.Time     `json:"later"`
 
 	explained fleet.Explanation
 }
@@ -48,20 +48,20 @@ func (p TickPage) About() (job, zone string) { return p.Job, p.Timezone }
 
 // Attempt is a run of a tick.
 type Attempt struct {
-	Number   int      `json:"attempt"` // from 1
-	Replica  string   `json:"replica"`
-	Token    int64    `json:"token"`
-	Granted  Time     `json:"granted"`
-	Started  Time     `json:"started"` // none where it is not known
-	Ended    Time     `json:"ended"`   // none while it runs
-	Took     Millis   `json:"took_ms"`
-	End      string   `json:"end"`        // an outcome, or as fleet.Run says: retried, released, expired, running, free
-	Retries  int      `json:"retries"`    // runs between the one before and this one, of which nothing is kept
-	NextBy   string   `json:"next_by"`    // who took it over
-	Margin   Millis   `json:"margin_ms"`  // the least that was left to the lease's deadline at a renewal; of the last run of a lease
-	Renewals int      `json:"renewals"`   // of that lease
-	Margins  []Millis `json:"margins_ms"` // what was left at the newest renewals, oldest first
-	Error    string   `json:"error"`      // its first line
+	Number   int             `json:"attempt"` // from 1
+	Replica  string          `json:"replica"`
+	Token    int64           `json:"token"`
+	Granted  time.Time       `json:"granted"`
+	Started  time.Time       `json:"started"` // none where it is not known
+	Ended    time.Time       `json:"ended"`   // none while it runs
+	Took     time.Duration   `json:"took_ms"`
+	End      string          `json:"end"`        // an outcome, or as fleet.Run says: retried, released, expired, running, free
+	Retries  int             `json:"retries"`    // runs between the one before and this one, of which nothing is kept
+	NextBy   string          `json:"next_by"`    // who took it over
+	Margin   time.Duration   `json:"margin_ms"`  // the least that was left to the lease's deadline at a renewal; of the last run of a lease
+	Renewals int             `json:"renewals"`   // of that lease
+	Margins  []time.Duration `json:"margins_ms"` // what was left at the newest renewals, oldest first
+	Error    string          `json:"error"`      // its first line
 }
 
 // WhyPage explains the fate of a tick: who asked, what each was answered, which policy decided, and what would
@@ -75,22 +75,22 @@ type WhyPage struct {
 
 // Asked is somebody who asked for a tick, or could, and the answer.
 type Asked struct {
-	By     string `json:"by"`
-	At     Time   `json:"at"` // none when it did not ask
-	Answer Answer `json:"answer"`
-	Text   string `json:"text"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"` // none when it did not ask
+	Answer Answer    `json:"answer"`
+	Text   string    `json:"text"`
 }
 
 // Tick shows the tick that e explains.
 func Tick(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) TickPage {
 	p := TickPage{
-		Head: s.head(now), Query: q, Job: e.Job, Tick: Time{e.Tick}, ID: e.ID, Verdict: e.Verdict, Text: e.Text, Entry: e.Entry,
+		Head: s.head(now), Query: q, Job: e.Job, Tick: e.Tick, ID: e.ID, Verdict: e.Verdict, Text: e.Text, Entry: e.Entry,
 		Attempts: []Attempt{}, Output: []string{}, explained: e,
 	}
 	if j := s.job(e.Job); j != nil {
 		p.Timezone = j.Timezone
 		if sched := s.schedule(j); sched != nil && !e.Tick.IsZero() {
-			p.Earlier, p.Later = Time{sched.Before(e.Tick)}, Time{sched.Next(e.Tick)}
+			p.Earlier, p.Later = sched.Before(e.Tick), sched.Next(e.Tick)
 		}
 	}
 	zone := zoneOf(q.Zone, p.Timezone)
@@ -137,12 +137,12 @@ func attempts(e fleet.Entry) []Attempt {
 	number := 0
 	for i, r := range runs {
 		a := Attempt{
-			Number: r.Attempt, Replica: r.Replica, Token: r.Token, Granted: Time{granted(r)}, Started: Time{r.Started}, Ended: Time{r.Ended}, End: r.End,
-			Retries: max(0, r.Attempt-number-1), Margin: Millis(r.Margin), Renewals: r.Renewals, Error: r.Error,
+			Number: r.Attempt, Replica: r.Replica, Token: r.Token, Granted: granted(r), Started: r.Started, Ended: r.Ended, End: r.End,
+			Retries: max(0, r.Attempt-number-1), Margin: r.Margin, Renewals: r.Renewals, Error: r.Error,
 		}
-		a.Margins = []Millis{}
+		a.Margins = []time.Duration{}
 		for _, margin := range r.Margins {
-			a.Margins = append(a.Margins, Millis(margin))
+			a.Margins = append(a.Margins, margin)
 		}
 		if !r.Ended.IsZero() {
 			a.Took = since(r.Started, r.Ended)

@@ -3,6 +3,7 @@ package view
 import (
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/solotick/solotick/internal/render"
@@ -71,7 +72,7 @@ var symbols = map[string]byte{
 // PlainText implements [Page]. A row has a character for each part of the time.
 func (p TimelinePage) PlainText() string {
 	t := p.text("timeline", p.Query.Zone)
-	t.line("from %s to %s; a character is %s", t.at(p.From), t.at(p.To), rough(Millis(p.To.Sub(p.From.Time))/textCells))
+	t.line("from %s to %s; a character is %s", t.at(p.From), t.at(p.To), rough(p.To.Sub(p.From)/textCells))
 	t.line("= succeeded  F failed  > running  s skipped  M missed  L lost  c cancelled  r replaced  w waiting  ? free  ! nothing known  . coming  T taken over  | now")
 	t.line("")
 	width := 0
@@ -83,7 +84,7 @@ func (p TimelinePage) PlainText() string {
 	}
 	t.line("")
 	for _, c := range p.ClockChanges {
-		t.line("%s  the clock of %s changes by %s", render.Time(c.At.Time, zoneOf(p.Query.Zone, c.Timezone)), c.Timezone, c.Shift.Duration())
+		t.line("%s  the clock of %s changes by %s", render.Time(c.At, zoneOf(p.Query.Zone, c.Timezone)), c.Timezone, c.Shift)
 	}
 	t.line("%d of %d jobs, %d shown%s", p.Matching, p.Total, len(p.Rows), more(p.Next))
 	return t.String()
@@ -92,9 +93,9 @@ func (p TimelinePage) PlainText() string {
 func (p TimelinePage) cells(r TimelineRow) string {
 	line := []byte(strings.Repeat(" ", textCells))
 	rank := make([]int, textCells)
-	span := p.To.Sub(p.From.Time)
-	place := func(t Time) int { return min(max(0, int(t.Sub(p.From.Time)*textCells/span)), textCells-1) }
-	if now := place(p.Now); p.Now.After(p.From.Time) && p.Now.Before(p.To.Time) {
+	span := p.To.Sub(p.From)
+	place := func(t time.Time) int { return min(max(0, int(t.Sub(p.From)*textCells/span)), textCells-1) }
+	if now := place(p.Now); p.Now.After(p.From) && p.Now.Before(p.To) {
 		line[now] = '|'
 	}
 	for _, i := range r.Items {
@@ -113,7 +114,7 @@ func (p TimelinePage) cells(r TimelineRow) string {
 			}
 		}
 		for _, at := range i.TakenOver {
-			if n := place(at); at.After(p.From.Time) {
+			if n := place(at); at.After(p.From) {
 				line[n], rank[n] = 'T', len(severities)+1
 			}
 		}

@@ -15,9 +15,9 @@ const ahead = 5
 
 // window returns the time that q asks for, in whole cells.
 func (q TimelineQuery) window(now time.Time) (from, to time.Time, cell time.Duration) {
-	span := cmp.Or(q.Span.Duration(), DefaultTimeline)
+	span := cmp.Or(q.Span, DefaultTimeline)
 	cell = max(span/time.Duration(cmp.Or(q.Cells, 240)), time.Second).Truncate(time.Second)
-	if from = q.From.Time; from.IsZero() {
+	if from = q.From; from.IsZero() {
 		from = now.Add(-span + span/ahead).Truncate(cell)
 	}
 	return from, from.Add(span), cell
@@ -47,7 +47,7 @@ func TimelineJobs(s *Snapshot, q TimelineQuery) []string {
 func Timeline(s *Snapshot, histories map[string]fleet.JobHistory, q TimelineQuery, now time.Time) TimelinePage {
 	p := TimelinePage{Head: s.head(now), Query: q, Total: len(s.Status.Jobs), Rows: []TimelineRow{}}
 	from, to, cell := q.window(now)
-	p.From, p.To, p.Cell = Time{from}, Time{to}, Millis(cell)
+	p.From, p.To, p.Cell = from, to, cell
 	found, first, last := q.byName(s)
 	p.Matching = len(found)
 	order := JobsQuery{Sort: SortName}
@@ -77,12 +77,12 @@ func zoneChanges(zones map[string]*time.Location, from, to time.Time) []ZoneChan
 			_, before := end.Add(-time.Second).Zone()
 			_, after := end.Zone()
 			if before != after {
-				list = append(list, ZoneChange{Time{end.UTC()}, name, Millis(time.Duration(after-before) * time.Second)})
+				list = append(list, ZoneChange{end.UTC(), name, (time.Duration(after-before) * time.Second)})
 			}
 			at = end
 		}
 	}
-	slices.SortFunc(list, func(a, b ZoneChange) int { return cmp.Or(a.At.Compare(b.At.Time), cmp.Compare(a.Timezone, b.Timezone)) })
+	slices.SortFunc(list, func(a, b ZoneChange) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Timezone, b.Timezone)) })
 	return list
 }
 
@@ -101,7 +101,7 @@ type rowBuilder struct {
 const mostTicks = 4000
 
 func (b *rowBuilder) build(h fleet.JobHistory, read bool, states stateSet) TimelineRow {
-	row := TimelineRow{Job: b.j.Name, Timezone: b.j.Timezone, States: states.list(), Kept: Time{h.Since}, Pauses: []Span{}, Items: []Item{}}
+	row := TimelineRow{Job: b.j.Name, Timezone: b.j.Timezone, States: states.list(), Kept: h.Since, Pauses: []Span{}, Items: []Item{}}
 	b.schedule = b.s.schedule(b.j)
 	row.ScheduleWords = wordsIn(b.schedule, b.j.Schedule, b.j.Spec.Leader, b.s.Wording)
 	if read {
@@ -127,7 +127,7 @@ func (b *rowBuilder) add(i Item) {
 		i.Counts = map[string]int{}
 	}
 	if i.TakenOver == nil {
-		i.TakenOver = []Time{}
+		i.TakenOver = []time.Time{}
 	}
 	b.items = append(b.items, i)
 }
@@ -140,32 +140,32 @@ func (b *rowBuilder) entry(e *fleet.Entry, decided map[int64]bool) (cut bool) {
 	}
 	decided[e.Scheduled.UnixMilli()] = true
 	i := Item{
-		Tick: Time{e.Moment()}, Outcome: string(e.Outcome), Reason: e.Reason, Replica: e.Replica, Attempts: e.Attempts, Triggered: e.Triggered, Count: 1,
+		Tick: e.Moment(), Outcome: string(e.Outcome), Reason: e.Reason, Replica: e.Replica, Attempts: e.Attempts, Triggered: e.Triggered, Count: 1,
 	}
 	if e.State != wire.StateSettled {
 		i.Outcome = b.stateNow(e)
 	}
 	switch {
 	case e.Token == 0 && e.State == wire.StateSettled:
-		i.Kind, i.From, i.To = ItemNone, Time{e.Scheduled}, Time{e.Scheduled}
+		i.Kind, i.From, i.To = ItemNone, e.Scheduled, e.Scheduled
 	case e.Token == 0 || e.State == wire.StateFree:
-		i.Kind, i.From, i.To = ItemWaiting, Time{e.Scheduled}, Time{later(b.now, e.Scheduled)}
+		i.Kind, i.From, i.To = ItemWaiting, e.Scheduled, later(b.now, e.Scheduled)
 	default:
-		i.Kind, i.From, i.To = ItemRun, Time{e.Started}, Time{e.Ended}
+		i.Kind, i.From, i.To = ItemRun, e.Started, e.Ended
 		if e.State != wire.StateSettled {
-			i.To = Time{later(b.now, e.Started)}
+			i.To = later(b.now, e.Started)
 		}
 	}
 	for n, h := range e.Holders {
-		if n == 0 && h.From.Before(i.From.Time) {
-			i.From = Time{h.From}
+		if n == 0 && h.From.Before(i.From) {
+			i.From = h.From
 		}
-		i.TakenOver = append(i.TakenOver, Time{h.To})
+		i.TakenOver = append(i.TakenOver, h.To)
 	}
 	if e.Scheduled.IsZero() && e.State != wire.StateSettled { // a leader task that runs has no tick
-		i.Tick = Time{}
+		i.Tick = time.Time{}
 	}
-	if b.inside(i.From.Time, i.To.Time) {
+	if b.inside(i.From, i.To) {
 		b.add(i)
 	}
 	return false
@@ -196,7 +196,7 @@ func (b *rowBuilder) settledRange(e *fleet.Entry, decided map[int64]bool) (cut b
 	}
 	i := Item{Kind: ItemNone, Outcome: string(e.Outcome), Reason: e.Reason, Replica: e.Replica, Count: 1}
 	if b.schedule == nil {
-		i.From, i.To, i.Tick, i.Count = Time{e.From}, Time{e.Scheduled}, Time{e.Scheduled}, e.Count
+		i.From, i.To, i.Tick, i.Count = e.From, e.Scheduled, e.Scheduled, e.Count
 		b.add(i)
 		return false
 	}
@@ -207,7 +207,7 @@ func (b *rowBuilder) settledRange(e *fleet.Entry, decided map[int64]bool) (cut b
 	at := b.schedule.Next(later(e.From, b.from.Add(-time.Second)))
 	for ; !at.IsZero() && !at.After(end); at = b.schedule.Next(at) {
 		if b.ticks++; b.ticks > mostTicks {
-			i.From, i.To, i.Tick, i.Count = Time{at}, Time{end}, Time{at}, 0
+			i.From, i.To, i.Tick, i.Count = at, end, at, 0
 			b.add(i)
 			decided[rangeEnd] = true
 			return true
@@ -215,7 +215,7 @@ func (b *rowBuilder) settledRange(e *fleet.Entry, decided map[int64]bool) (cut b
 		if !decided[at.UnixMilli()] {
 			decided[at.UnixMilli()] = true
 			j := i
-			j.From, j.To, j.Tick = Time{at}, Time{at}, Time{at}
+			j.From, j.To, j.Tick = at, at, at
 			b.add(j)
 		}
 	}
@@ -255,7 +255,7 @@ func (b *rowBuilder) gaps(h fleet.JobHistory, decided map[int64]bool) (cut bool)
 			return true
 		}
 		if !decided[at.UnixMilli()] {
-			b.add(Item{Kind: ItemGap, From: Time{at}, To: Time{at}, Tick: Time{at}, Count: 1})
+			b.add(Item{Kind: ItemGap, From: at, To: at, Tick: at, Count: 1})
 		}
 	}
 	return false
@@ -273,11 +273,11 @@ func (b *rowBuilder) coming() {
 	}
 	each := b.to.Sub(start)/b.schedule.MinInterval() < mostTicks
 	for at := b.schedule.Next(start); !at.IsZero() && at.Before(b.to); at = b.schedule.Next(at) {
-		i := Item{Kind: ItemComing, From: Time{at}, To: Time{at}, Tick: Time{at}, Count: 1}
+		i := Item{Kind: ItemComing, From: at, To: at, Tick: at, Count: 1}
 		if !each { // go on with the next cell
 			end := b.from.Add(at.Sub(b.from).Truncate(b.cell) + b.cell - time.Second)
 			if !b.schedule.Next(at).After(end) {
-				i.To, i.Count = Time{end}, 0
+				i.To, i.Count = end, 0
 			}
 			at = later(at, end)
 		}
@@ -290,11 +290,11 @@ func (b *rowBuilder) pauses(facts []fleet.Fact) []Span {
 	list := []Span{}
 	for _, f := range slices.Backward(facts) {
 		if f.Kind == wire.FactResumed && !f.From.IsZero() && !f.To.IsZero() && b.inside(f.From, f.To) {
-			list = append(list, Span{Time{f.From}, Time{f.To}, f.Pauser, f.Why})
+			list = append(list, Span{f.From, f.To, f.Pauser, f.Why})
 		}
 	}
 	if p := b.j.Paused; p != nil && b.inside(p.Since, b.now) {
-		list = append(list, Span{From: Time{p.Since}, By: p.By, Why: p.Reason})
+		list = append(list, Span{From: p.Since, By: p.By, Why: p.Reason})
 	}
 	return list
 }

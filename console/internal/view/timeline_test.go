@@ -56,8 +56,8 @@ func TestTimelineShowsEveryKindOfTick(t *testing.T) {
 	require.Equal(t, []string{
 		"11:00 run failed", "11:10 gap ", "11:20 none skipped", "11:30 run succeeded", "11:40 run lost", "11:50 gap ", "12:00 run running",
 	}, kinds(row))
-	require.Equal(t, ago(28), row.Items[3].TakenOver[0].Time)
-	require.Equal(t, ago(30), row.Items[3].From.Time, "from the first holder on")
+	require.Equal(t, ago(28), row.Items[3].TakenOver[0])
+	require.Equal(t, ago(30), row.Items[3].From, "from the first holder on")
 	var coming []string
 	for _, i := range row.Items {
 		if i.Kind == view.ItemComing {
@@ -126,7 +126,7 @@ func TestPausesAreShownFromBeginToEnd(t *testing.T) {
 		{Kind: wire.FactPaused, By: "eve", From: ago(60)},
 	}}, "span=2h")
 	require.Equal(t, []view.Span{
-		{From: view.Time{Time: ago(60)}, To: view.Time{Time: ago(30)}, By: "eve", Why: "books"}, {From: view.Time{Time: ago(10)}, By: "bob"},
+		{From: ago(60), To: ago(30), By: "eve", Why: "books"}, {From: ago(10), By: "bob"},
 	}, row.Pauses)
 }
 
@@ -135,7 +135,7 @@ func TestClockChangesOfTheRowsAreShown(t *testing.T) {
 	p := view.Timeline(s, nil, query(t, view.Parse[view.TimelineQuery], "span=31d&from=2026-10-01T00:00:00Z"), noon)
 	require.Len(t, p.ClockChanges, 1)
 	require.Equal(t, "2026-10-25T01:00:00Z", p.ClockChanges[0].At.Format(time.RFC3339))
-	require.Equal(t, -time.Hour, p.ClockChanges[0].Shift.Duration())
+	require.Equal(t, -time.Hour, p.ClockChanges[0].Shift)
 	require.Equal(t, "its history was not read", p.Rows[0].Unread)
 }
 
@@ -159,13 +159,13 @@ func TestRowsAreBoundedAndComplete(t *testing.T) {
 			rt.Fatalf("%d items in 60 cells", len(row.Items))
 		}
 		for i := 1; i < len(row.Items); i++ {
-			if row.Items[i].From.Sub(row.Items[i-1].From.Time) < -p.Cell.Duration() {
+			if row.Items[i].From.Sub(row.Items[i-1].From) < -p.Cell {
 				rt.Fatalf("item %d begins before the cell of the one before", i)
 			}
 		}
 		want := 0
 		for _, e := range h.Entries {
-			if !e.Ended.Before(p.From.Time) && e.Started.Before(p.To.Time) {
+			if !e.Ended.Before(p.From) && e.Started.Before(p.To) {
 				want++
 			}
 		}

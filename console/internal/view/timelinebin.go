@@ -13,7 +13,7 @@ const mostLong = 3
 // short ones when there are several, and long ones when there are many. So a row has few items for
 // each cell.
 func bin(items []Item, from time.Time, cell time.Duration) []Item {
-	slices.SortStableFunc(items, func(a, b Item) int { return a.From.Compare(b.From.Time) })
+	slices.SortStableFunc(items, func(a, b Item) int { return a.From.Compare(b.From) })
 	binned := []Item{}
 	for i := 0; i < len(items); {
 		n := i
@@ -21,7 +21,7 @@ func bin(items []Item, from time.Time, cell time.Duration) []Item {
 		}
 		var short, long []Item
 		for _, item := range items[i:n] {
-			if item.To.Sub(item.From.Time) > cell {
+			if item.To.Sub(item.From) > cell {
 				long = append(long, item)
 			} else {
 				short = append(short, item)
@@ -46,11 +46,11 @@ func dense(items []Item, most int) []Item {
 	worst := slices.MinFunc(items, func(a, b Item) int { return cmp.Compare(a.severity(), b.severity()) })
 	d := Item{
 		Kind: ItemDense, From: items[0].From, To: items[0].To, Tick: worst.Tick, Outcome: worst.word(), Reason: worst.Reason,
-		TakenOver: []Time{}, Counts: map[string]int{},
+		TakenOver: []time.Time{}, Counts: map[string]int{},
 	}
 	uncounted := false
 	for _, i := range items {
-		if i.To.After(d.To.Time) {
+		if i.To.After(d.To) {
 			d.To = i.To
 		}
 		d.TakenOver = append(d.TakenOver, i.TakenOver...)
