@@ -96,8 +96,8 @@ func (f *Fleet) begin(ctx context.Context, act Act) (time.Time, error) {
 	return f.until(ctx)
 }
 
-// again asks a few times when the outcome is unknown, and returns how often it has asked. An earlier
-// try may have done what a later one finds done.
+// again asks a few times when the outcome is unknown, and returns how often it has asked. An
+// earlier try may have done what a later one finds done.
 func again(ctx context.Context, ask func() error) (tries int, err error) {
 	for tries = 1; ; tries++ {
 		err = ask()

@@ -26,9 +26,9 @@ func (f *Fleet) Audit(ctx context.Context, cursor string, n int) (AuditLog, erro
 	return AuditLog{Facts: factsOf(page.Entries), Next: page.Next, Used: page.Used, Budget: page.Budget}, nil
 }
 
-// SetAuditBudget sets how many bytes the audit log of the fleet may take in the store, from now on.
-// It is from 128 KiB to 64 MiB, and 4 MiB unless it was set. An act takes 200 to 300 bytes, and its
-// reason. When the budget gets smaller the oldest acts are removed at once.
+// SetAuditBudget sets how many bytes the audit log of the fleet may take in the store: from 128 KiB
+// to 64 MiB, and 4 MiB unless it was set. An act takes 200 to 300 bytes, and its reason. A smaller
+// budget removes the oldest acts at once.
 func (f *Fleet) SetAuditBudget(ctx context.Context, bytes int) error {
 	return f.store.SetAuditBudget(ctx, bytes)
 }

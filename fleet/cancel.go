@@ -12,9 +12,8 @@ import (
 
 // Cancelled is the answer to [Fleet.Cancel].
 type Cancelled struct {
-	// Status is, in the words of its String, one of three. With pending a replica runs the tick,
-	// and is notified. With settled it has ended as cancelled. With not_open it was settled
-	// otherwise, or never opened.
+	// Status is pending when a replica runs the tick, and is notified; settled when it has ended as
+	// cancelled; not_open when it was settled otherwise, or never opened.
 	Status    protocol.CancelStatus `json:"status"`
 	Job       string                `json:"job"`
 	Tick      time.Time             `json:"tick"`
@@ -33,11 +32,10 @@ var ErrNotCancellable = errors.New("fleet: a leader task starts again wherever i
 // replica that runs it is notified at once and cancels the run's context with a
 // [*lease.CancelledError]. One that is frozen or gone keeps the tick until its lease runs out. A
 // tick that waits, also for a replica to take it over, is settled at once. To repeat a cancel
-// changes nothing.
+// changes nothing. It returns before the run has ended: see [Fleet.Await].
 //
-// It returns [ErrUnknown] for a job that no replica has ever contended for. It returns
-// [ErrNotCancellable] for the zero time, which is the tick of a leader task. It returns before the
-// run has ended: see [Fleet.Await].
+// It returns [ErrUnknown] for a job that no replica has ever contended for, and
+// [ErrNotCancellable] for the zero time, which is the tick of a leader task.
 func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act) (Cancelled, error) {
 	if tick.IsZero() {
 		return Cancelled{}, fmt.Errorf("job %q: %w", job, ErrNotCancellable)

@@ -30,14 +30,14 @@ type Description struct {
 	Counts   map[lease.Outcome]int `json:"counts"`        // of the outcomes that the store keeps; a range counts for as many ticks as were counted
 	Since    time.Time             `json:"counted_since"` // when the oldest of them was settled; zero when there are none
 
-	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those took;
-	// 0 when there are none.
+	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those
+	// took; 0 when there are none.
 	Runs    int           `json:"runs"`
 	Median  time.Duration `json:"median_ms"`
 	Longest time.Duration `json:"longest_ms"`
 
-	// HistoryBytes is about how many bytes the outcomes take in the store, and HistoryLimit how many
-	// they may take: 0 where the job is not given.
+	// HistoryBytes is about how many bytes the outcomes take in the store, and HistoryLimit how
+	// many they may take: 0 where the job is not given.
 	HistoryBytes int `json:"history_used_bytes"`
 	HistoryLimit int `json:"history_limit_bytes"`
 

@@ -128,10 +128,10 @@ func decodeFact(n protocol.JournalEntry) (f Fact, ok bool) {
 }
 
 // Facts returns what a journal holds, newest first. That of a job names who triggered, paused,
-// resumed, cancelled and repaired the job, whose ticks were taken over, and the job's edits. At most
-// 128 are kept. That of the fleet, for an empty name, shows when the store did not answer a replica,
-// when no replica lived, and which jobs were forgotten. It also shows when a replica claimed nothing
-// because it did not trust the store's clock.
+// resumed, cancelled and repaired the job, whose ticks were taken over, and the job's edits. At
+// most 128 are kept. That of the fleet, for an empty name, shows when the store did not answer a
+// replica, when no replica lived, and which jobs were forgotten. It also shows when a replica
+// claimed nothing because it did not trust the store's clock.
 func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) {
 	notes, err := f.store.Notes(ctx, job, 0)
 	if err != nil {

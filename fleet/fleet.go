@@ -59,10 +59,9 @@ func pauseOf(p *protocol.Pause) *Pause {
 }
 
 // Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything
-// included. What runs goes on, and triggers run. A job that is paused stays so, with the newest reason
-// and who gave it. It returns [ErrUnknown] for a job that no replica
-// has ever contended for. Like Resume and Trigger, it fails with [ErrClock] when the store's clock
-// cannot be trusted.
+// included. What runs goes on, and triggers run. A job that is paused stays so, with the newest
+// reason and who gave it. It returns [ErrUnknown] for a job that no replica has ever contended for.
+// Like Resume and Trigger, it fails with [ErrClock] when the store's clock cannot be trusted.
 func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	until, err := f.begin(ctx, act)
 	if err != nil {

@@ -93,10 +93,10 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 	return r, Forgotten{Job: job, Watermark: wire.FromMilli(r.Watermark), Outcomes: len(r.Settled)}, nil
 }
 
-// Forget removes what the store keeps of a job that is gone. That is its record, with the history,
-// a pause and the keys of triggers, and its journal. A replica that gets the job later starts with
-// a new record, as for a new job: it catches up nothing. Tokens go on rising. The journal of the
-// fleet and the audit log keep the act.
+// Forget removes what the store keeps of a job that is gone: its record, with the history, a pause
+// and the keys of triggers, and its journal. A replica that gets the job later starts it as a new
+// job, and catches up nothing. Tokens go on rising. The fleet's journal and the audit log keep the
+// act.
 //
 // The error matches [ErrInUse] while a live replica serves the job or a tick of it is open, and
 // [ErrUnknown] when there is no record. It matches [ErrClock] when the store's clock cannot be

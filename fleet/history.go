@@ -20,10 +20,10 @@ type Entry struct {
 	From      time.Time `json:"from"`      // the range begins after it; zero for one tick
 	Count     int       `json:"count"`     // ticks in the range, where the replica that settled it counted them; otherwise 0. 1 for one tick
 	Triggered bool      `json:"triggered"` // asked for by hand, not by the schedule
-	// State is one of five. A running tick has a replica that holds it. The replica of a retrying one
-	// waits to make the next attempt: see Failing. A waiting one waits for its place, or to be claimed
-	// after a trigger. A free one was given up, or its lease ran out, and the next replica that claims
-	// it runs it. The last is settled.
+	// State is one of five. A tick is running while a replica runs it, and retrying while that
+	// waits to make the next attempt: see Failing. It is waiting for its place, or to be claimed
+	// after a trigger. It is free when it was given up, or its lease ran out: the next replica that
+	// claims it runs it. Otherwise it is settled.
 	State   string        `json:"state"`
 	Outcome lease.Outcome `json:"outcome"` // empty unless settled
 	// Started is when the last run began, by fleet time. Where its replica did not report it, it is
@@ -39,18 +39,16 @@ type Entry struct {
 	Reason      string        `json:"reason"`       // why there was no run, or why it ended, in a word: those of package scheduler
 	Error       string        `json:"error"`        // what the last run, or the last attempt of an open one, failed with, shortened
 
-	// Failing says of a tick that a replica holds that its newest attempts failed, and when the next
-	// one begins. It is nil when none did, and when the replica does not say.
+	// Failing says of a tick that a replica holds that its newest attempts failed, and when the
+	// next one begins. It is nil when none did, and when the replica does not say.
 	Failing *FailingRun `json:"failing"`
 
-	// Runs are the runs of the tick, first to last. They are those of its last holder, and of those
-	// before as far as that or the job's journal knows them. There are none of a tick that was
-	// never granted, nor of a range.
+	// Runs are the runs of the tick, first to last, those of earlier holders as far as the last one
+	// or the job's journal knows them: none of a tick that was never granted, nor of a range.
 	Runs []Run `json:"runs"`
 
-	// The next fields have what the job's journal holds about the tick. They are who triggered it
-	// first, with which key and why, why it was cancelled, and who held it before Replica did,
-	// first to last. Empty where that is not known.
+	// By the job's journal: who triggered it first, with which key and why, why it was cancelled,
+	// and who held it before Replica did, first to last. Empty where that is not known.
 	TriggeredBy   string   `json:"triggered_by"`
 	Key           string   `json:"trigger_key"`
 	TriggerReason string   `json:"trigger_reason"`

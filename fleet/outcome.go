@@ -43,7 +43,8 @@ func (r *reasoner) open(e Entry) string {
 	}
 }
 
-// failing says of a tick that is held how many attempts have failed, and with what the last one did.
+// failing says of a tick that is held how many attempts have failed, and with what the last one
+// did.
 func (r *reasoner) failing(e Entry) string {
 	switch f := e.Failing; {
 	case f == nil:
@@ -153,8 +154,8 @@ func (r *reasoner) inTurn() []Entry {
 // blocker finds the tick that stood in the way of e when that was skipped: the newest earlier one
 // that was open then.
 func (r *reasoner) blocker(e Entry) (found Entry, ok bool) {
-	// What follows a skip of several ticks may have been decided when the obstacle was gone: look at
-	// the tick's own time.
+	// What follows a skip of several ticks may have been decided when the obstacle was gone: look
+	// at the tick's own time.
 	then := e.Ended
 	if e.IsRange() {
 		then = r.tick

@@ -21,17 +21,16 @@ type Repaired struct {
 	Exceptions int       `json:"exceptions"` // how many ticks past the watermark are open or settled already, and never run again
 }
 
-// Repair brings a job's watermark that lies in the future back to now. The store's clock was wrong
-// for so long that the fleet accepted it: until then no tick of the job would run. The next tick of
-// the schedule runs again. Those past the watermark that are open, or that the record remembers as
-// settled one by one (its history), never run again. The rate of triggers, and the time of a pause
-// or of an edit, come back to now as well. Tokens go on rising. To repeat a repair changes nothing.
+// Repair brings a job's watermark back to now that lies in the future, where a wrong clock of the
+// store has left it: until then no tick of the job would run. The next tick of the schedule runs.
+// Ticks past the watermark that are open, or settled in the history, never run again. The rate of
+// triggers and the time of a pause or an edit come back to now as well; tokens go on rising. To
+// repeat a repair changes nothing.
 //
-// Replicas take the new watermark in at once, or with their next heartbeat. One that lay ahead by
-// no more than the greater of their TTL and 5 s, they write back: it is over as soon.
-//
-// It returns [ErrUnknown] for a job that no replica has ever contended for, and an error that
-// matches [ErrClock] when the store's clock cannot be trusted.
+// Replicas apply the new watermark at once, or with their next heartbeat. They write back one that
+// lay ahead by no more than the greater of their TTL and 5 s: it is over as soon. Repair returns
+// [ErrUnknown] for a job that no replica has ever contended for, and an error that matches
+// [ErrClock] when the store's clock cannot be trusted.
 func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, error) {
 	until, err := f.begin(ctx, act)
 	if err != nil {

@@ -25,16 +25,14 @@ type Replica struct {
 	Others      map[string]int64 `json:"-"`               // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
 
 	// LastHeartbeat is when its last heartbeat reached the store, by the store's clock; zero when
-	// that is not known. Gone says that it has stopped or died since. Neither is announced: the
-	// store knows them.
+	// that is not known. Gone says that it has stopped or died since.
 	LastHeartbeat time.Time `json:"last_heartbeat"`
 	Gone          bool      `json:"gone"`
 
-	// Jobs are those that it serves, each with its revision, so that replicas with different
-	// configurations are found. A revision is 12 hexadecimal digits of a hash of the job's
-	// definition. JobCount says how many there are: while Jobs has fewer, they are not known: the
-	// store does not have the list. The replica may serve any job then. Replicas with the same jobs
-	// share the map: it must not be changed.
+	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of the
+	// job's definition. JobCount says how many there are. While Jobs has fewer, the store does not
+	// have the list, and the replica may serve any job. Replicas with the same jobs share the map:
+	// it must not be changed.
 	Jobs     map[string]string `json:"-"`
 	JobCount int               `json:"job_count"`
 	Set      string            `json:"-"` // identifies them, where they are not listed in the heartbeat itself

@@ -55,9 +55,8 @@ type JobStatus struct {
 
 	Next    time.Time `json:"next"`    // the first tick after now; zero when there is none, or it is not known
 	Overdue time.Time `json:"overdue"` // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
-	// Ahead is how far the job's watermark lies in the future, where a wrong clock has left it. No
-	// tick up to then runs unless somebody calls [Fleet.Repair]. 0 when it does not, or by 5 s at
-	// most.
+	// Ahead is how far the job's watermark lies in the future, where a wrong clock has left it: no
+	// tick up to then runs unless somebody calls [Fleet.Repair]. 0 when it is 5 s at most.
 	Ahead  time.Duration `json:"watermark_ahead_ms"`
 	Paused *Pause        `json:"paused"` // for the whole fleet; nil when it is not. Spec.Paused is the configuration's
 

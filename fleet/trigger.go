@@ -24,8 +24,8 @@ type TriggerOptions struct {
 	Key    string
 	Window time.Duration // from 1 ms to 30 days; 0 means 24 h
 
-	// Request, when it is not empty, identifies this trigger, so that a caller whose answer was
-	// lost can send it again. Within 10 min the same request gets the same tick. It matches the
+	// Request, when it is not empty, identifies this trigger: within 10 min the same request gets
+	// the same tick, so that a caller whose answer was lost can send it again. It matches the
 	// pattern of a name, of 100 bytes at most. Nobody else should be able to guess it.
 	Request string
 
@@ -44,9 +44,9 @@ const (
 
 // Triggered is the answer to a trigger.
 type Triggered struct {
-	// Status is, in the words of its String, one of four. With opened the trigger has a tick of its
-	// own. With repeated it has that of an earlier one with its key. With waiting it has that of
-	// one that waits to run. With limited it was refused.
+	// Status is opened when the trigger has a tick of its own, repeated when it has that of an
+	// earlier one with its key, waiting when it has one that waits to run, limited when it was
+	// refused.
 	Status protocol.TriggerStatus `json:"status"`
 	Tick   time.Time              `json:"tick"` // of the run that serves the trigger; zero when it was refused
 	ID     string                 `json:"id"`   // the tick's identity, as jobs.Run.TickID; empty when it was refused

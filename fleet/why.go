@@ -25,9 +25,8 @@ type Explanation struct {
 	//	not_kept      it was decided, and how is not known any more
 	//	no_tick       the job has none at all
 	Verdict string `json:"verdict"`
-	// Text has one or more sentences about the tick, in which times of its day stand without their
-	// date. The lines of a failed run's error after the first follow, indented. They may hold any
-	// character.
+	// Text has sentences about the tick, in which times of its day stand without their date. The
+	// lines of a failed run's error after the first follow, indented; they may hold any character.
 	Text string `json:"text"`
 	// Policy is the one that decided about a tick which did not run, as a configuration writes it.
 	// Remedy is the change that would have made it run. Both are "" where that is not known, or it
