@@ -146,6 +146,30 @@ func TestRequestsOfOneMomentAreOneChange(t *testing.T) {
 	require.Equal(t, 10_000-502, d.Remaining)
 }
 
+func TestProcessesTakeInOneCommandEach(t *testing.T) {
+	proxy := proxytest.New(t, redistest.Start(t).Addr())
+	const processes, each = 16, 20
+	var limits []*limit.Limiter
+	for range processes {
+		calls := limit.New(on(t, proxy.Addr())).Bucket("calls", 10_000, time.Hour)
+		require.True(t, allowed(t, calls))
+		limits = append(limits, calls)
+	}
+	proxy.ResetCounts()
+	var done sync.WaitGroup
+	for _, calls := range limits {
+		done.Go(func() {
+			for range each {
+				if d, err := calls.Allow(t.Context()); err != nil || !d.Allowed {
+					t.Errorf("%+v, %v", d, err)
+				}
+			}
+		})
+	}
+	done.Wait()
+	require.LessOrEqual(t, proxy.Commands(), processes*each+processes, "nobody asks twice because of others")
+}
+
 func TestALostReplyTakesItsUnitsOnce(t *testing.T) {
 	for kind, of := range map[string]func(*limit.Limits) *limit.Limiter{
 		"bucket": func(l *limit.Limits) *limit.Limiter { return l.Bucket("calls", 5, time.Hour) },
