@@ -33,7 +33,7 @@ func BenchmarkReports(b *testing.B) {
 	list := s.jobs.Load().contenders
 	for _, c := range list {
 		c.Read(protocol.Record{Watermark: 1}, 0, 0)
-		c.reschedule()
+		c.locked(c.rescheduleLocked)
 	}
 	b.ResetTimer()
 	for done := 0; done < b.N; done += atOnce {

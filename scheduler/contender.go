@@ -166,13 +166,6 @@ func (c *contender) learn(r reports.Report, from string, now int64) {
 	}
 }
 
-// reschedule sets the timer again: see rescheduleLocked.
-func (c *contender) reschedule() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rescheduleLocked()
-}
-
 // questioned handles a question about the job from another replica: see View.Questioned.
 func (c *contender) questioned(id reports.InquiryID, watermark int64) {
 	c.mu.Lock()

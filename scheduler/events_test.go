@@ -69,7 +69,7 @@ func disturb(t *testing.T, draw *rand.Rand) {
 		func(int64) { c.roomFreed() },
 		func(int64) { c.verify() },
 		func(int64) { c.reread() },
-		func(int64) { c.reschedule() },
+		func(int64) { c.locked(c.rescheduleLocked) },
 		func(now int64) { c.locked(func() { c.ClockChanged(now) }); s.syncer.wanted.Set() },
 		func(int64) { c.locked(c.StoreForgot); s.syncer.wanted.Set() },
 		func(int64) { c.setHandler(job) },

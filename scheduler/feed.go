@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 )
@@ -210,7 +209,9 @@ func (s *Scheduler) received(message []byte) {
 	for _, r := range p.Reports {
 		switch c := set.byName[r.Job]; {
 		case r.Kind == reports.Leaving:
-			s.memberLeft(p.Replica, p.Instance)
+			if s.peers.Leave(p.Replica, p.Instance) {
+				s.reranked()
+			}
 		case !counts:
 		case r.Kind == reports.Behind:
 			questions = append(questions, r)
@@ -223,22 +224,7 @@ func (s *Scheduler) received(message []byte) {
 	s.syncer.questioned(p.Replica, p.Instance, questions)
 }
 
-// rank ranks the live replicas. If the order has changed, jobs are claimed at other times.
-func (s *Scheduler) rank(replicas []heartbeat.Replica) {
-	if s.peers.Read(replicas) {
-		s.reranked()
-	}
-}
-
-// memberLeft handles a replica that claims nothing more.
-func (s *Scheduler) memberLeft(replica, instance string) {
-	if s.peers.Leave(replica, instance) {
-		s.reranked()
-	}
-}
-
+// reranked plans every job again, because the order has changed.
 func (s *Scheduler) reranked() {
-	for _, c := range s.jobs.Load().contenders {
-		c.reschedule()
-	}
+	s.jobs.Load().each(func(c *contender) { c.rescheduleLocked() })
 }

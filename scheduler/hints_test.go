@@ -40,7 +40,7 @@ func backupOf(t *testing.T) (c *contender, tick int64) {
 	now := c.s.clock.Ms()
 	c.Read(protocol.Record{Watermark: now - 60_000}, 0, now)
 	require.Greater(t, int(c.Order.Place().Rank), 1)
-	c.reschedule()
+	c.locked(c.rescheduleLocked)
 	return c, c.Cursor.Next
 }
 

@@ -185,7 +185,9 @@ func (a *announcer) takeMembers(ctx context.Context) {
 	replicas, unread := a.heartbeats.List, a.heartbeats.Unread
 	_ = a.sets.Resolve(ctx, replicas) // what it cannot read stays unknown until the next heartbeat
 	a.judgeClock(replicas)
-	a.rank(replicas)
+	if a.peers.Read(replicas) {
+		a.reranked()
+	}
 	a.syncer.lookAhead()
 	a.facts.living.Store(int32(len(replicas) + unread))
 	seen := a.seenOf(a.jobs.Load(), replicas, unread)

@@ -72,8 +72,6 @@ func (v *View) isStranded() bool {
 	return !v.Apart.is && next != 0 && next != v.Order.passed.tick && len(v.Open) == 0 && v.strandsAt(next) <= v.Apart.heard
 }
 
-func (v *View) strandsAt(tick int64) int64 { return max(v.Due(tick), v.Order.from) + strandedAfter }
-
 // part leaves the job to those near it.
 func (v *View) part(now int64) {
 	if v.Apart.is {
@@ -115,15 +113,6 @@ func lookAfter(beyond int32) int64 {
 	return -1
 }
 
-// after returns the first tick that this replica has not heard of, and that is due after a time.
-func (v *View) after(heard int64) int64 {
-	next := v.Next()
-	if next != 0 && v.Due(next) <= heard {
-		return v.TickAfter(heard)
-	}
-	return next
-}
-
 // Upcoming returns the next tick that is not decided, as far as is known. Those near a job decide
 // the ticks that are due.
 func (v *View) Upcoming(now int64) int64 {
@@ -157,9 +146,6 @@ func (v *View) asHeard(a *awaited) {
 		a.due = v.Due(next)
 	}
 }
-
-// Tell reports to those that act about the tick.
-func (v *View) Tell(r reports.Report) { v.Report(r, v.Order.listeners(r.Tick)) }
 
 // nearIn returns who acts about the job in a ranking, besides this replica: nil for all.
 func (o *Order) nearIn(r *membership.Ranking, except ...string) []string {

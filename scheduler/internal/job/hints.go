@@ -73,44 +73,6 @@ func (h *Hints) read(watermark, confirmed int64) (ask bool) {
 // IsAheadOf reports whether others have reported a later watermark than this one.
 func (h *Hints) IsAheadOf(watermark int64) bool { return watermark < h.watermark }
 
-// upcoming returns the next tick to claim, as far as is known, or 0 if there is none. The replica
-// that claims first relies on what it knows itself, so that a wrong report cannot keep it from a
-// tick.
-func (v *View) upcoming() int64 {
-	if v.Order.Place().Rank > 0 {
-		return v.Next()
-	}
-	return v.Cursor.Next
-}
-
-// Next returns the first tick that nobody has reported as decided or open, or 0 if there is none.
-func (v *View) Next() int64 {
-	if !v.Hints.ahead(v.Cursor.Watermark) {
-		return v.Cursor.Next
-	}
-	return v.Hints.after(v.TickAfter)
-}
-
-// Watermark returns the newest watermark that anybody has reported.
-func (v *View) Watermark() int64 { return max(v.Cursor.Watermark, v.Hints.watermark) }
-
-// unconfirmed reports whether there are reports that no answer of the store has confirmed.
-func (v *View) unconfirmed() bool { return v.Hints.ahead(v.Cursor.Watermark) || v.Doubt.unread }
-
-// confirmAt returns when to confirm what others have reported, or 0 for never.
-func (v *View) confirmAt() int64 {
-	switch rank := v.Order.Place().Rank; {
-	case !v.unconfirmed():
-		return 0
-	case rank == 0:
-		return 1 // before its next tick is due, if there is time
-	case rank == 1 && v.Hints.ahead(v.Cursor.Watermark):
-		return v.Hints.since + confirmEvery
-	default:
-		return 0
-	}
-}
-
 // Learn applies a report of another replica, and returns when the replica must act at the latest, or
 // 0 if that has not changed. Most reports are about ticks that others claim first, and come before
 // this replica would look at the tick. Then it looks as planned, and finds the report.

@@ -47,16 +47,8 @@ func (r *Replica) IsAhead(watermark, now int64) bool {
 // View is what a replica knows of a job, and what it is about to do. All times are Unix ms of fleet
 // time, and 0 is none. Its methods must be called with the lock of the job.
 type View struct {
-	*Replica
-	Name string
-	*plan.Definition
-
-	Cursor   plan.Cursor
-	Record   Record
-	Hints    Hints
-	Doubt    Doubt
+	Standing
 	Open     Looks // at ticks that others hold or held, or that wait
-	Order    Order
 	Apart    Apart
 	Rest     Rest
 	Room     admission.Room
@@ -68,16 +60,13 @@ type View struct {
 
 // New returns what a replica knows of a job before it has read the record.
 func New(r *Replica, d *plan.Definition, room admission.Room) View {
-	v := View{Replica: r, Name: d.Job.Name(), Room: room}
+	v := View{Standing: Standing{Replica: r, Name: d.Job.Name()}, Room: room}
 	if r != nil {
 		v.Order.peers = r.Peers
 	}
 	v.Define(d)
 	return v
 }
-
-// Define replaces the definition of the job by one that is equal, but for the handler.
-func (v *View) Define(d *plan.Definition) { v.Definition, v.Order.definition = d, d }
 
 // Redefine replaces the definition of a job that had another one.
 func (v *View) Redefine(d *plan.Definition) {
@@ -90,9 +79,6 @@ func (v *View) Redefine(d *plan.Definition) {
 		v.Pending = nil // those were ticks of the other schedule
 	}
 }
-
-// Advance applies a watermark that the store has answered.
-func (v *View) Advance(watermark int64) { v.Cursor = v.Cursor.Advance(watermark, v.TickAfter) }
 
 // ClockChanged drops every plan that was made by the former clock.
 func (v *View) ClockChanged(now int64) {
@@ -127,46 +113,12 @@ func (v *View) Confirm(now int64) {
 	v.Sync()
 }
 
-// KnowsBest reports whether this replica probably knows best what became of the newest tick: it
-// decided that tick, or claims the job's ticks first or second. With delivery at most once, a tick
-// that was reported counts too.
-func (v *View) KnowsBest() bool {
-	reported := v.Spec.Delivery == jobs.AtMostOnce && v.Hints.ahead(v.Cursor.Watermark)
-	return v.Order.Place().Rank <= 1 || v.Doubt.own >= v.Watermark() || reported
-}
-
 // Questioned handles a question about the job from a replica that knows this watermark. If this
 // replica may know more, it writes that back.
 func (v *View) Questioned(id reports.InquiryID, watermark, now int64) {
 	v.Doubt.enter(id, now+ms(v.Answering))
 	if v.Record.IsRead() && (v.Watermark() > watermark || v.Doubt.own >= watermark || len(v.Running) > 0) {
 		v.Confirm(now)
-	}
-}
-
-// ask asks the live members what they know of the job, unless somebody has asked already. watermark
-// is what the record has.
-func (v *View) ask(watermark, now int64) {
-	v.Doubt.asked = true
-	if v.Doubt.ends(now, ms(v.Answering)) == 0 {
-		v.Doubt.enter(v.Ask(v.Name, watermark), now+ms(v.Answering))
-	}
-}
-
-// Known returns the watermark that a store which has lost it gets back. A watermark that is further
-// ahead than the store's clock may step unnoticed comes from a wrong clock, and is not written back.
-//
-// Nor is a watermark that others have only reported, so that a wrong report cannot make a tick lost.
-// It is written back if the record has certainly lost something, or with delivery at most once,
-// where a tick may be lost but must not run twice.
-func (v *View) Known(now int64) int64 {
-	switch {
-	case v.IsAhead(v.Cursor.Watermark, now):
-		return 0
-	case v.Spec.Delivery == jobs.AtMostOnce, v.Doubt.proven:
-		return v.Watermark()
-	default:
-		return v.Cursor.Watermark
 	}
 }
 
