@@ -252,8 +252,9 @@ func (c *codec) set(to, from reflect.Value) (err error) {
 func (c *codec) fields(mirror, of reflect.Value, list []mirrorField, reads bool) error {
 	var derived reflect.Value
 	if d, ok := of.Interface().(deriver); ok {
-		derived = reflect.New(reflect.TypeOf(d.derived())).Elem()
-		derived.Set(reflect.ValueOf(d.derived()))
+		if derived = reflect.ValueOf(d.derived()); reads {
+			derived = reflect.New(derived.Type()).Elem()
+		}
 	}
 	for i, f := range list {
 		to, from := mirror.Field(i), of
