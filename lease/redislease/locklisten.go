@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/internal/sleep"
 )
 
 func (s *store) queueChannel() string { return "solotick:" + s.namespace + ":line" }
@@ -148,6 +150,8 @@ func pauseAfter(began bool, err error) time.Duration {
 // connection fails. It reports whether it has subscribed to all.
 func (s *store) listenAt(ctx context.Context, node *redis.Client, channels []string, b *beginning) (began bool, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
+	var looking sync.WaitGroup
+	defer looking.Wait()
 	defer stop(nil)
 	sub := node.SSubscribe(ctx)
 	defer func() { _ = sub.Close() }()
@@ -157,17 +161,16 @@ func (s *store) listenAt(ctx context.Context, node *redis.Client, channels []str
 			return false, err
 		}
 	}
-	var looking *time.Timer
-	looking = time.AfterFunc(movedEvery, func() {
-		for _, c := range channels {
-			if now, err := s.router.node(ctx, c); err == nil && now != node {
-				stop(errMoved)
-				return
+	looking.Go(func() {
+		for sleep.For(ctx, movedEvery) {
+			for _, c := range channels {
+				if now, err := s.router.node(ctx, c); err == nil && now != node {
+					stop(errMoved)
+					return
+				}
 			}
 		}
-		looking.Reset(movedEvery)
 	})
-	defer looking.Stop()
 	for missing := len(channels); ; {
 		m, err := receive(ctx, sub, s.router.timeout)
 		if ctx.Err() != nil {
