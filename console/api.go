@@ -82,11 +82,7 @@ func (q *request) coming() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := comingPage{Job: name, Now: d.Now, Ticks: []time.Time{}}
-	for _, t := range d.Coming[:min(limit, len(d.Coming))] {
-		p.Ticks = append(p.Ticks, t)
-	}
-	return p, nil
+	return comingPage{Job: name, Now: d.Now, Ticks: d.Coming[:min(limit, len(d.Coming))]}, nil
 }
 
 func (q *request) history(query view.HistoryQuery, s *reading) (any, error) {

@@ -59,7 +59,7 @@ func answers(w wording.Wording, e fleet.Explanation, zone *time.Location) []Aske
 		}
 		token = a.Token
 		at := a.Granted.In(zone).Format(clockLayout)
-		if a.Number == 1 {
+		if a.Attempt == 1 {
 			add(a.Replica, a.Granted, AnswerGranted, w.Say("%s was granted it at %s, with token %d.", a.Replica, at, a.Token))
 		} else {
 			add(a.Replica, a.Granted, AnswerTookOver, w.Say("%s took it over at %s, with token %d.", a.Replica, at, a.Token))

@@ -48,20 +48,11 @@ func (p TickPage) About() (job, zone string) { return p.Job, p.Timezone }
 
 // Attempt is a run of a tick.
 type Attempt struct {
-	Number   int             `json:"attempt"` // from 1
-	Replica  string          `json:"replica"`
-	Token    int64           `json:"token"`
-	Granted  time.Time       `json:"granted"`
-	Started  time.Time       `json:"started"` // none where it is not known
-	Ended    time.Time       `json:"ended"`   // none while it runs
-	Took     time.Duration   `json:"took_ms"`
-	End      string          `json:"end"`        // an outcome, or as fleet.Run says: retried, released, expired, running, free
-	Retries  int             `json:"retries"`    // runs between the one before and this one, of which nothing is kept
-	NextBy   string          `json:"next_by"`    // who took it over
-	Margin   time.Duration   `json:"margin_ms"`  // the least that was left to the lease's deadline at a renewal; of the last run of a lease
-	Renewals int             `json:"renewals"`   // of that lease
-	Margins  []time.Duration `json:"margins_ms"` // what was left at the newest renewals, oldest first
-	Error    string          `json:"error"`      // its first line
+	fleet.Run
+	Granted time.Time     `json:"granted"`
+	Took    time.Duration `json:"took_ms"`
+	Retries int           `json:"retries"` // runs between the one before and this one, of which nothing is kept
+	NextBy  string        `json:"next_by"` // who took it over
 }
 
 // WhyPage explains the fate of a tick: who asked, what each was answered, which policy decided, and what would
@@ -136,14 +127,7 @@ func attempts(e fleet.Entry) []Attempt {
 	}
 	number := 0
 	for i, r := range runs {
-		a := Attempt{
-			Number: r.Attempt, Replica: r.Replica, Token: r.Token, Granted: granted(r), Started: r.Started, Ended: r.Ended, End: r.End,
-			Retries: max(0, r.Attempt-number-1), Margin: r.Margin, Renewals: r.Renewals, Error: r.Error,
-		}
-		a.Margins = []time.Duration{}
-		for _, margin := range r.Margins {
-			a.Margins = append(a.Margins, margin)
-		}
+		a := Attempt{Run: r, Granted: granted(r), Retries: max(0, r.Attempt-number-1)}
 		if !r.Ended.IsZero() {
 			a.Took = since(r.Started, r.Ended)
 		}

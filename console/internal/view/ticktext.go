@@ -37,7 +37,7 @@ func (p TickPage) text(fate string) *text {
 			renewals, margin = strconv.Itoa(a.Renewals), rough(a.Margin)
 		}
 		table.Add(render.Row(
-			strconv.Itoa(a.Number), a.Replica, strconv.FormatInt(a.Token, 10), t.at(a.Granted), t.at(a.Started), t.at(a.Ended), took, wire.Words(a.End),
+			strconv.Itoa(a.Attempt), a.Replica, strconv.FormatInt(a.Token, 10), t.at(a.Granted), t.at(a.Started), t.at(a.Ended), took, wire.Words(a.End),
 			a.NextBy, renewals, margin, a.Error,
 		)...)
 	}
