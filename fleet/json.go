@@ -198,7 +198,7 @@ func (c *codec) structure(t reflect.Type) reflect.Type {
 		}
 	}
 	add(t, false)
-	if d, ok := reflect.Zero(t).Interface().(deriver); ok {
+	if d, ok := reflect.TypeAssert[deriver](reflect.Zero(t)); ok {
 		add(reflect.TypeOf(d.derived()), true)
 	}
 	c.mirrored.Store(t, list)
@@ -251,7 +251,7 @@ func (c *codec) set(to, from reflect.Value) (err error) {
 // fields sets a mirror to what a struct is, or when reads the other way round.
 func (c *codec) fields(mirror, of reflect.Value, list []mirrorField, reads bool) error {
 	var derived reflect.Value
-	if d, ok := of.Interface().(deriver); ok {
+	if d, ok := reflect.TypeAssert[deriver](of); ok {
 		if derived = reflect.ValueOf(d.derived()); reads {
 			derived = reflect.New(derived.Type()).Elem()
 		}
@@ -271,7 +271,7 @@ func (c *codec) fields(mirror, of reflect.Value, list []mirrorField, reads bool)
 	if !reads {
 		return nil
 	}
-	if d, ok := of.Addr().Interface().(derivable); ok {
+	if d, ok := reflect.TypeAssert[derivable](of.Addr()); ok {
 		return d.derive(derived.Interface())
 	}
 	return nil
@@ -291,7 +291,7 @@ type replicaMore struct {
 
 func (r Replica) derived() any { return replicaMore{r.Processes()} }
 
-func (r *Replica) derive(from any) error {
+func (r *Replica) derive(from any) error { //nolint:unparam // others fail
 	const most = 1000 // an id is shared by a few processes; the text may hold anything
 	for i := range min(from.(replicaMore).Processes-1, most) {
 		if r.Others == nil {

@@ -124,7 +124,7 @@ func verdict(e fleet.Entry) Cell {
 	if e.State != wire.StateSettled {
 		return Cell{stateWords(e.State), Cyan}
 	}
-	style := Yellow
+	var style Style
 	switch e.Outcome {
 	case wire.Succeeded:
 		style = Green
@@ -132,6 +132,8 @@ func verdict(e fleet.Entry) Cell {
 		style = Red
 	case "released":
 		style = Plain
+	default:
+		style = Yellow
 	}
 	return Cell{wire.Words(string(e.Outcome)), style}
 }

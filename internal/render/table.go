@@ -104,7 +104,7 @@ func (t *Table) Sparse() *Table {
 	if len(t.rows) < 2 {
 		return &Table{}
 	}
-	for i := len(t.rows[0]) - 1; i >= 0; i-- {
+	for i := range slices.Backward(t.rows[0]) {
 		if slices.ContainsFunc(t.rows[1:], func(row []Cell) bool { return row[i].Text != "" }) {
 			continue
 		}
