@@ -29,19 +29,8 @@ func (l Limit) Most() int {
 	return l.Burst
 }
 
-// Time returns how long a bucket takes to fill with n units, rounded up. One that takes more than
-// 104 days to fill counts in microseconds, so that a script, whose numbers have 53 bits, reckons as
-// exactly.
+// Time returns how long a bucket takes to fill with n units, rounded up.
 func (l Limit) Time(n int) time.Duration {
-	const exact = 1 << 53
-	d := l.fills(n)
-	if rest := d % time.Microsecond; rest > 0 && d < math.MaxInt64-time.Microsecond && l.fills(l.Burst) > exact {
-		d += time.Microsecond - rest
-	}
-	return d
-}
-
-func (l Limit) fills(n int) time.Duration {
 	high, low := bits.Mul64(uint64(n), uint64(l.Per))
 	count := uint64(l.Count)
 	if high >= count {

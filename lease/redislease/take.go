@@ -38,7 +38,8 @@ func (s *store) take(ctx context.Context, q *engine.Taking) (a engine.TakenBatch
 			per, slot := record.WindowOf(t.Limit)
 			args = append(args, 1, t.Units, t.Limit.Count, per.Microseconds(), slot.Microseconds())
 		} else {
-			args = append(args, 0, int64(t.Limit.Time(t.Units)), int64(t.Limit.Time(t.Limit.Burst)), 0, 0)
+			units, all := t.Limit.Time(t.Units), t.Limit.Time(t.Limit.Burst)
+			args = append(args, 0, units.Microseconds(), all.Microseconds(), int64(units%time.Microsecond), int64(all%time.Microsecond))
 		}
 	}
 	cmd, err := s.router.do(ctx, takeScript.command(ctx, []string{Key(s.namespace, "limit:"+q.Name)}, args...))

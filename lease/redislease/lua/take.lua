@@ -9,8 +9,8 @@
 --         5 the newest stamp that the caller knows; if the limit has an older one, it lost what was taken since, and nothing is
 --         decided, unless that stamp is  6, of which  7 and  8 replace full and slots
 --         9 for how long a batch may be sent again, us  10 of how many clients batches are kept
---         then for each request: 1 of a window, 0 of a bucket; the units, or how long they take to fill, ns; how many there can
---         be, or how long these take to fill; and of a window how long it and a slot are
+--         then for each request: 1 of a window, its units, how many there can be, how long it and a slot are; or 0 of a bucket,
+--         how long its units and how long all of it take to fill, and how many ns more each of these
 -- returns {now, stamp, full, slots}, from before the batch; when it is decided also granted, the stamp from then on, and
 --         1 when it was decided before and 0 when not, or, when nothing is granted for too many clients, us below 0 until one is
 --         forgotten
@@ -56,18 +56,24 @@ else
   end
 end
 
--- backlog is in how many ns the bucket is full again.
+-- The bucket is full again in us, and ns more: together they have more digits than a number.
 local full, slots = answer[3], nil
-local backlog, moved = (string.sub(full, 1, -4) - now) * 1000 + string.sub(full, -3), false
-local function bucket(cost, size)
-  if backlog > size then -- the clock was set back, or the limit changed
-    backlog, moved = size, true
+local us, ns, moved = (tonumber(string.sub(full, 1, -4)) or 0) - now, tonumber(string.sub(full, -3)), false
+local function bucket(cost, size, cost_ns, size_ns)
+  if us > size or us == size and ns > size_ns then -- the clock was set back, or the limit changed
+    us, ns, moved = size, size_ns, true
   end
-  local next = math.max(backlog, 0) + cost
-  if next > size or closed < 0 then
+  local u, n = cost, cost_ns
+  if us >= 0 then
+    u, n = us + cost, ns + cost_ns
+  end
+  if n >= 1000 then
+    u, n = u + 1, n - 1000
+  end
+  if u > size or u == size and n > size_ns or closed < 0 then
     return '0'
   end
-  backlog, moved = next, true
+  us, ns, moved = u, n, true
   return '1'
 end
 
@@ -116,8 +122,7 @@ end
 granted = table.concat(granted)
 
 if moved then
-  local us = math.floor(backlog / 1000)
-  full = int(now + us) .. string.format('%03d', backlog - us * 1000)
+  full = int(now + us) .. string.format('%03d', ns)
 end
 local list = answer[4]
 if slots then
