@@ -24,7 +24,7 @@ type link struct {
 	fleetTime
 	replica string
 	renewer *lease.Renewer
-	calls   *storehealth.Timeout
+	calls   *sleep.Timeout
 	observe func(Event)
 
 	// What follows from a change, for everybody else.
@@ -50,7 +50,7 @@ func newLink(store lease.Store, replica string, ttl time.Duration, s *Scheduler)
 			health: storehealth.New(s.storeChanged, store.Hint),
 		},
 		replica: replica, renewer: lease.NewRenewer(store), observe: s.observers.observe,
-		calls:    storehealth.NewTimeout(max(min(ttl/4, time.Second), 50*time.Millisecond)),
+		calls:    sleep.NewTimeout(max(min(ttl/4, time.Second), 50*time.Millisecond)),
 		announce: s.announcer.wanted.Set, answersAgain: s.answersAgain, forgot: s.storeForgot, trusted: s.clockTrusted,
 		looks: sleep.NewSignal(), firstLooks: make(chan struct{}, 1),
 	}

@@ -1,8 +1,10 @@
 package redislease
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,21 +28,27 @@ type opCall struct {
 	// confirm makes it fail when too few replicas have confirmed the present value, whatever the
 	// result.
 	confirm bool
-	key     string
-	tag     int // keys of one tag are in one slot
+	prefix  string // of the key
+	tag     int    // keys of one tag are in one slot
 	result  driver.Result
 	group   *opGroup // nil: nobody waits for it
 }
 
+// key returns the key of Redis.
+func (c *opCall) key() string { return c.prefix + c.op.Key }
+
 // opGroup are the operations of one call.
 type opGroup struct {
 	remaining atomic.Int32
-	done      chan struct{} // closed when all are answered
+	done      chan struct{} // of size 1; gets an element when all are answered
 }
 
-// groupOf makes a group of operations.
+// opGroups are those for which nobody waits any more.
+var opGroups = sync.Pool{New: func() any { return &opGroup{done: make(chan struct{}, 1)} }}
+
+// groupOf makes a group of operations. Call await once.
 func groupOf(calls []*opCall) *opGroup {
-	g := &opGroup{done: make(chan struct{})}
+	g := opGroups.Get().(*opGroup)
 	g.remaining.Store(int32(len(calls)))
 	for _, c := range calls {
 		c.group = g
@@ -48,10 +56,22 @@ func groupOf(calls []*opCall) *opGroup {
 	return g
 }
 
+// await returns when all operations are answered, or why ctx has ended.
+func (g *opGroup) await(ctx context.Context) error {
+	select {
+	case <-g.done:
+		opGroups.Put(g)
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// answer sets the result. Its caller does not look at c after that: c may be in use again.
 func (c *opCall) answer(r driver.Result) {
 	c.result = r
-	if c.group != nil && c.group.remaining.Add(-1) == 0 {
-		close(c.group.done)
+	if g := c.group; g != nil && g.remaining.Add(-1) == 0 {
+		g.done <- struct{}{}
 	}
 }
 
@@ -59,7 +79,7 @@ func (c *opCall) fail(err error) { c.answer(driver.Result{Err: err}) }
 
 // kind is which script carries an operation out.
 func (c *opCall) kind() opKind {
-	op := c.op
+	op := &c.op
 	switch {
 	case op.Renew != nil:
 		return renewalOp
@@ -98,48 +118,49 @@ type opScripts struct {
 	grace    time.Duration
 }
 
-// sentScript is a command and the operations that it carries out.
+// sentScript is a command, the operations that it carries out, and its arguments.
 type sentScript struct {
-	cmd *redis.Cmd
-	ops []*opCall
+	cmd  *redis.Cmd
+	ops  []*opCall
+	args *arguments
 }
 
-// pack makes commands of operations: of those of one kind and, on Cluster, of one tag together.
-func (s *opScripts) pack(ctx context.Context, ops []*opCall, byTag bool) []sentScript {
-	type group struct {
-		kind opKind
-		tag  int
+// opGrouping is what operations of one script have in common.
+type opGrouping struct {
+	kind opKind
+	tag  int // 0 but on Cluster
+}
+
+func groupingOf(c *opCall, byTag bool) opGrouping {
+	if byTag {
+		return opGrouping{c.kind(), c.tag}
 	}
-	groupOf := func(c *opCall) group {
-		if byTag {
-			return group{c.kind(), c.tag}
-		}
-		return group{kind: c.kind()}
-	}
-	mixed := slices.ContainsFunc(ops, func(c *opCall) bool { return groupOf(c) != groupOf(ops[0]) })
+	return opGrouping{kind: c.kind()}
+}
+
+// pack makes commands of operations: of those of one kind and, on Cluster, of one tag together. It
+// appends them to packed.
+func (s *opScripts) pack(ctx context.Context, packed []sentScript, ops []*opCall, byTag bool) []sentScript {
+	mixed := slices.ContainsFunc(ops, func(c *opCall) bool { return groupingOf(c, byTag) != groupingOf(ops[0], byTag) })
 	if mixed {
 		slices.SortStableFunc(ops, func(a, b *opCall) int {
-			x, y := groupOf(a), groupOf(b)
-			if x.kind != y.kind {
-				return int(x.kind - y.kind)
-			}
-			return x.tag - y.tag
+			x, y := groupingOf(a, byTag), groupingOf(b, byTag)
+			return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.tag, y.tag))
 		})
 	}
-	var packed []sentScript
 	for len(ops) > 0 {
-		n, first := 1, groupOf(ops[0])
-		for n < len(ops) && n < first.kind.perScript() && groupOf(ops[n]) == first {
+		n, first := 1, groupingOf(ops[0], byTag)
+		for n < len(ops) && n < first.kind.perScript() && groupingOf(ops[n], byTag) == first {
 			n++
 		}
-		packed = append(packed, sentScript{s.command(ctx, ops[:n]), ops[:n]})
+		packed = append(packed, s.script(ctx, ops[:n]))
 		ops = ops[n:]
 	}
 	return packed
 }
 
-// command makes one command of operations of one kind.
-func (s *opScripts) command(ctx context.Context, ops []*opCall) *redis.Cmd {
+// script makes one command of operations of one kind.
+func (s *opScripts) script(ctx context.Context, ops []*opCall) sentScript {
 	kind := ops[0].kind()
 	graced := kind == growingOp && s.grace > 0
 	keys := len(ops)
@@ -147,26 +168,22 @@ func (s *opScripts) command(ctx context.Context, ops []*opCall) *redis.Cmd {
 		keys++
 	}
 	list := argumentsPool.Get().(*arguments)
-	defer argumentsPool.Put(list)
-	list.text, list.list = list.text[:0], list.list[:0]
+	for _, c := range ops {
+		list.join(c.prefix, c.op.Key)
+	}
+	if graced {
+		list.add(s.graceKey)
+	}
 	for _, c := range ops {
 		s.addOp(list, c)
 	}
 	if graced {
 		list.number(s.grace.Microseconds())
 	}
-	args := make([]any, 0, firstKey+keys+len(list.list))
-	args = append(args, "evalsha", s.scripts[kind].hash, keys)
-	for _, c := range ops {
-		args = append(args, c.key)
-	}
-	if graced {
-		args = append(args, s.graceKey)
-	}
-	return newCommand(ctx, list.appendTo(args))
+	return sentScript{newCommand(ctx, list.command(s.scripts[kind], keys)), ops, list}
 }
 
-// answer gives each operation its result.
+// answer gives each operation its result, and takes the arguments back.
 func (s sentScript) answer() {
 	err := s.cmd.Err()
 	few := short(s.cmd, err)
@@ -179,6 +196,7 @@ func (s sentScript) answer() {
 			err, few = errReply, false
 		}
 	}
+	s.args.free()
 	if err != nil && !few {
 		for _, c := range s.ops {
 			c.fail(err)
@@ -190,7 +208,7 @@ func (s sentScript) answer() {
 		r := readResult(c, now, answers[1+i])
 		switch {
 		case r.Err != nil:
-			r.Err = ofKey(c.key, r.Err)
+			r.Err = ofKey(c.key(), r.Err)
 		case few && c.confirm:
 			r = driver.Result{Err: err}
 		case few && r.Status == driver.Done && c.kind() != readOp:
@@ -201,18 +219,20 @@ func (s sentScript) answer() {
 }
 
 // sendOps sends operations, and commands beside them, in one pipeline.
-func (p *pipe) sendOps(ctx context.Context, b batch) {
-	sent := p.scripts.pack(ctx, b.ops, p.cluster != nil)
-	cmds := make([]*redis.Cmd, 0, len(sent)+len(b.calls))
+func (p *pipe) sendOps(ctx context.Context, ops []*opCall, calls []*call) {
+	var fewSent [2]sentScript
+	sent := p.scripts.pack(ctx, fewSent[:0], ops, p.cluster != nil)
+	var fewCmds [4]*redis.Cmd
+	cmds := fewCmds[:0]
 	for _, s := range sent {
 		cmds = append(cmds, s.cmd)
 	}
-	for _, c := range b.calls {
+	for _, c := range calls {
 		cmds = append(cmds, c.cmd)
 	}
 	p.exec(ctx, p.client, cmds)
 	p.repeat(ctx, p.client, cmds, isNoScript, withSource)
-	for i, c := range b.calls {
+	for i, c := range calls {
 		if p.cluster != nil {
 			p.redirect(ctx, cmds[len(sent)+i:len(sent)+i+1])
 		}
@@ -221,6 +241,7 @@ func (p *pipe) sendOps(ctx context.Context, b batch) {
 	for i, s := range sent {
 		s.cmd = cmds[i]
 		if err := s.cmd.Err(); p.cluster != nil && err != nil && isRedirect(err) {
+			s.args.free()
 			p.sendApart(ctx, s.ops)
 			continue
 		}
@@ -231,14 +252,16 @@ func (p *pipe) sendOps(ctx context.Context, b batch) {
 // sendApart sends operations of a slot that moves, each by itself. While it moves, a server answers
 // none that name keys of which some are here and some are there.
 func (p *pipe) sendApart(ctx context.Context, ops []*opCall) {
-	cmds := make([]*redis.Cmd, len(ops))
+	sent, cmds := make([]sentScript, len(ops)), make([]*redis.Cmd, len(ops))
 	for i := range ops {
-		cmds[i] = p.scripts.command(ctx, ops[i:i+1])
+		sent[i] = p.scripts.script(ctx, ops[i:i+1])
+		cmds[i] = sent[i].cmd
 	}
 	p.exec(ctx, p.cluster, cmds)
 	p.repeat(ctx, p.cluster, cmds, isNoScript, withSource)
-	for i := range ops {
-		sentScript{cmds[i], ops[i : i+1]}.answer()
+	for i, s := range sent {
+		s.cmd = cmds[i]
+		s.answer()
 	}
 }
 
@@ -252,9 +275,7 @@ func (p *pipe) doOps(ctx context.Context, calls []*opCall) error {
 		p.queue(calls)
 		return group.await(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
-	p.sendOps(ctx, batch{ops: calls})
-	cancel()
+	p.sendOps(p.bound(ctx), calls, nil)
 	p.leave(lane)
 	return nil
 }
@@ -284,7 +305,7 @@ func (p *pipe) beside(calls []*opCall) {
 		ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
 		select {
 		case p.aside <- struct{}{}:
-			p.sendOps(ctx, batch{ops: part})
+			p.sendOps(ctx, part, nil)
 			<-p.aside
 		case <-ctx.Done():
 			for _, c := range part {
@@ -292,14 +313,5 @@ func (p *pipe) beside(calls []*opCall) {
 			}
 		}
 		cancel()
-	}
-}
-
-func (g *opGroup) await(ctx context.Context) error {
-	select {
-	case <-g.done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/internal/contact"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/steady"
 )
 
@@ -20,6 +21,7 @@ type pipe struct {
 	cluster *redis.ClusterClient  // that the server belongs to; nil when there is none
 	aside   chan struct{}         // holds an element for each round trip beside the lanes
 	timeout time.Duration
+	limits  *sleep.Timeout // of round trips: at least the timeout
 
 	// confirmed has everything sent in pipelines, where replicas are asked to confirm it: see
 	// [waiter].
@@ -46,6 +48,16 @@ type batch struct {
 
 func (b *batch) size() int { return len(b.calls) + len(b.ops) }
 
+// clear empties the batch.
+func (b *batch) clear() {
+	clear(b.calls)
+	clear(b.ops)
+	b.calls, b.ops = b.calls[:0], b.ops[:0]
+}
+
+// batches are those that are not in use.
+var batches = sync.Pool{New: func() any { return new(batch) }}
+
 // call is one command that waits to be sent.
 type call struct {
 	ctx  context.Context
@@ -59,7 +71,7 @@ const most = 256
 func newPipe(client redis.UniversalClient, cluster *redis.ClusterClient, timeout time.Duration, confirmed bool, scripts *opScripts) *pipe {
 	return &pipe{
 		client: client, cluster: cluster, aside: make(chan struct{}, aside),
-		timeout: timeout, confirmed: confirmed, scripts: scripts, contact: contact.New(mostGap),
+		timeout: timeout, limits: sleep.NewTimeout(timeout * 8 / 7), confirmed: confirmed, scripts: scripts, contact: contact.New(mostGap),
 	}
 }
 
@@ -73,9 +85,7 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	if lane, ok := p.enterLocked(ctx, 1); ok {
 		p.mu.Unlock()
 		cmds := []*redis.Cmd{cmd}
-		ctx, cancel := context.WithTimeout(ctx, p.timeout)
-		p.send(ctx, cmds)
-		cancel()
+		p.send(p.bound(ctx), cmds)
 		p.leave(lane)
 		return cmds[0], cmds[0].Err()
 	}
@@ -90,6 +100,25 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 		return cmd, context.Cause(ctx)
 	}
 }
+
+// bound returns the context of a round trip that is made on the caller's goroutine.
+func (p *pipe) bound(ctx context.Context) context.Context {
+	limit := p.limits.Context(time.Now())
+	if end, ok := ctx.Deadline(); ok {
+		if latest, _ := limit.Deadline(); end.Before(latest) {
+			return ctx
+		}
+	}
+	return bounded{limit, ctx}
+}
+
+// bounded ends at a limit, and has the values of the caller's context, which hooks may look for.
+type bounded struct {
+	context.Context
+	caller context.Context
+}
+
+func (b bounded) Value(key any) any { return b.caller.Value(key) }
 
 // cancelLatency is for how long a call may fail to see that it is cancelled.
 const cancelLatency = time.Second
@@ -123,8 +152,10 @@ func (p *pipe) waitingLocked() int { return len(p.waiting) + len(p.urgent) + len
 // long.
 func (p *pipe) startLocked() {
 	for {
-		lane, b := p.boardLocked()
-		if b.size() == 0 {
+		b := batches.Get().(*batch)
+		lane, ok := p.boardLocked(b)
+		if !ok {
+			batches.Put(b)
 			return
 		}
 		go p.run(lane, b)
@@ -132,19 +163,22 @@ func (p *pipe) startLocked() {
 }
 
 // boardLocked takes a lane for those that are to leave now, if there are any.
-func (p *pipe) boardLocked() (lane int, b batch) {
+func (p *pipe) boardLocked(b *batch) (lane int, ok bool) {
+	if p.waitingLocked() == 0 {
+		return 0, false
+	}
 	now := time.Now()
 	for b.size() == 0 {
 		n := p.traffic.share(p.waitingLocked(), now)
 		if n == 0 {
 			p.armLocked()
-			return 0, b
+			return 0, false
 		}
-		b = p.takeLocked(n)
+		p.takeLocked(b, n)
 	}
 	lane, _ = p.traffic.free()
 	p.traffic.flights[lane] = flight{size: b.size(), began: now}
-	return lane, b
+	return lane, true
 }
 
 // armLocked sees to it that what waits does not wait for a round trip that hangs.
@@ -175,66 +209,66 @@ func (p *pipe) leave(lane int) {
 
 // takeLocked takes what has waited for longest, urgent operations first. A call whose caller has
 // given up is not sent any more: a claim without a claimer would hold its tick for a whole TTL.
-func (p *pipe) takeLocked(n int) (b batch) {
-	b.ops = takeOps(nil, &p.urgent, n)
-	for len(p.waiting) > 0 && b.size() < n {
-		c := p.waiting[0]
-		p.waiting[0] = nil
-		p.waiting = p.waiting[1:]
-		if c.ctx.Err() == nil {
+func (p *pipe) takeLocked(b *batch, n int) {
+	b.ops = takeOps(b.ops, &p.urgent, n)
+	taken := 0
+	for _, c := range p.waiting {
+		if b.size() == n {
+			break
+		}
+		if taken++; c.ctx.Err() == nil {
 			b.calls = append(b.calls, c)
 		}
 	}
+	p.waiting = slices.Delete(p.waiting, 0, taken)
 	b.ops = takeOps(b.ops, &p.ops, n-len(b.calls))
-	return b
 }
 
-func takeOps(taken []*opCall, queue *[]*opCall, n int) []*opCall {
-	q := *queue
-	if taken == nil && len(q) > 0 {
-		taken = make([]*opCall, 0, min(n, most))
-	}
-	for len(q) > 0 && len(taken) < n {
-		if c := q[0]; c.ctx.Err() == nil {
-			taken = append(taken, c)
+func takeOps(batch []*opCall, queue *[]*opCall, n int) []*opCall {
+	taken := 0
+	for _, c := range *queue {
+		if len(batch) >= n {
+			break
+		}
+		if taken++; c.ctx.Err() == nil {
+			batch = append(batch, c)
 		} else {
 			c.fail(context.Cause(c.ctx))
 		}
-		q[0] = nil
-		q = q[1:]
 	}
-	*queue = q
-	return taken
+	*queue = slices.Delete(*queue, 0, taken)
+	return batch
 }
 
 // run sends batches on a lane until nothing is to leave.
-func (p *pipe) run(lane int, b batch) {
-	for b.size() > 0 {
+func (p *pipe) run(lane int, b *batch) {
+	for more := true; more; {
 		p.sendBatch(b)
+		b.clear()
 		runtime.Gosched() // those that were answered may have more to ask
 		p.mu.Lock()
 		p.traffic.flights[lane] = flight{}
-		lane, b = p.boardLocked()
+		lane, more = p.boardLocked(b)
 		p.startLocked()
 		p.mu.Unlock()
 	}
+	batches.Put(b)
 }
 
-func (p *pipe) sendBatch(b batch) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
-	defer cancel()
-	if len(b.ops) == 0 {
-		cmds := make([]*redis.Cmd, len(b.calls))
-		for i, c := range b.calls {
-			cmds[i] = c.cmd
-		}
-		p.send(ctx, cmds)
-		for i, c := range b.calls {
-			c.done <- cmds[i]
-		}
+func (p *pipe) sendBatch(b *batch) {
+	ctx := p.limits.Context(time.Now())
+	if len(b.ops) > 0 {
+		p.sendOps(ctx, b.ops, b.calls)
 		return
 	}
-	p.sendOps(ctx, b)
+	cmds := make([]*redis.Cmd, len(b.calls))
+	for i, c := range b.calls {
+		cmds[i] = c.cmd
+	}
+	p.send(ctx, cmds)
+	for i, c := range b.calls {
+		c.done <- cmds[i]
+	}
 }
 
 // sendAll sends commands beside the lanes, in as few pipelines as possible. Commands may be

@@ -170,7 +170,7 @@ func (r *router) doOps(ctx context.Context, calls []*opCall) error {
 	group := groupOf(calls)
 	parts := make(map[*pipe][]*opCall)
 	for _, c := range calls {
-		node, err := r.node(ctx, c.key)
+		node, err := r.node(ctx, c.key())
 		if err != nil {
 			c.fail(classified(err))
 			continue

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -59,8 +60,11 @@ func prefixOf(namespace string, tag int) string {
 }
 
 func tagOf(key string) int {
-	var short [64]byte // which a key that is longer does not fit into, and is copied to the heap
-	return int(crc32.ChecksumIEEE(append(short[:0], key...)) % tags)
+	sum := ^uint32(0)
+	for i := range len(key) { // crc32.ChecksumIEEE would need a copy
+		sum = crc32.IEEETable[byte(sum)^key[i]] ^ sum>>8
+	}
+	return int(^sum % tags)
 }
 
 // Time implements [driver.Store].
@@ -124,14 +128,14 @@ func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 		return results
 	}
 	if len(ops) == 1 && len(ops[0].Append) < 2 {
-		v.doOne(ctx, &ops[0], results)
+		v.doOne(ctx, &ops[0], &results[0])
 		return results
 	}
 	calls := make([]opCall, 0, len(ops))
 	last := make([]int, len(ops)) // of each operation's calls
 	for i, op := range ops {
 		tag := tagOf(op.Key)
-		call := opCall{ctx: ctx, op: op, key: v.prefix[tag] + op.Key, tag: tag}
+		call := opCall{ctx: ctx, op: op, prefix: v.prefix[tag], tag: tag}
 		for len(op.Append) > 1 { // one by one
 			call.op.Append = op.Append[:1]
 			calls = append(calls, call)
@@ -158,22 +162,36 @@ func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	return results
 }
 
+// single is the only operation of a call.
+type single struct {
+	call opCall
+	list [1]*opCall
+}
+
+var singles = sync.Pool{New: func() any {
+	one := new(single)
+	one.list[0] = &one.call
+	return one
+}}
+
 // doOne carries out the only operation of a call.
-func (v *values) doOne(ctx context.Context, op *driver.Op, results []driver.Result) {
+func (v *values) doOne(ctx context.Context, op *driver.Op, result *driver.Result) {
 	tag := tagOf(op.Key)
-	call := &opCall{ctx: ctx, op: *op, key: v.prefix[tag] + op.Key, tag: tag}
-	if err := v.store.router.doOps(ctx, []*opCall{call}); err != nil {
-		results[0].Err = err
-		return
+	one := singles.Get().(*single)
+	one.call = opCall{ctx: ctx, op: *op, prefix: v.prefix[tag], tag: tag}
+	if result.Err = v.store.router.doOps(ctx, one.list[:]); result.Err != nil {
+		return // others may look at it still
 	}
-	results[0] = call.result
+	*result = one.call.result
+	one.call = opCall{}
+	singles.Put(one)
 }
 
 // confirm fails when too few replicas have the value of a key as it is.
 func (v *values) confirm(ctx context.Context, key string) error {
 	tag := tagOf(key)
 	none := driver.Op{Key: key, Renew: &driver.Renewal{}} // of no lease, by the script that replicas confirm
-	call := &opCall{ctx: ctx, op: none, confirm: true, key: v.prefix[tag] + key, tag: tag}
+	call := &opCall{ctx: ctx, op: none, confirm: true, prefix: v.prefix[tag], tag: tag}
 	if err := v.store.router.doOps(ctx, []*opCall{call}); err != nil {
 		return fmt.Errorf("confirm %q: %w", key, err)
 	}
@@ -192,19 +210,19 @@ func inOrder(calls []*opCall) (now, later []*opCall) {
 	}
 	before := make(map[string]*opCall, len(calls)) // of each key; nil when nothing more of it can be carried out
 	for i, c := range calls {
-		b, seen := before[c.key]
+		b, seen := before[c.op.Key]
 		switch {
 		case seen && (b == nil || !inAnyOrder(b, c) && (b.kind() != c.kind() || len(calls) > opsPerScript)):
 			if later == nil {
 				now = append(now, calls[:i]...)
 			}
 			later = append(later, c)
-			before[c.key] = nil
+			before[c.op.Key] = nil
 			continue
 		case later != nil:
 			now = append(now, c)
 		}
-		before[c.key] = c
+		before[c.op.Key] = c
 	}
 	if later == nil {
 		return calls, nil
@@ -230,7 +248,7 @@ func (v *values) existing(ctx context.Context, keys []string, next string) ([]st
 	calls := make([]*opCall, len(keys))
 	for i, key := range keys {
 		tag := tagOf(key)
-		calls[i] = &opCall{ctx: ctx, op: driver.Op{Key: key}, exists: true, key: v.prefix[tag] + key, tag: tag}
+		calls[i] = &opCall{ctx: ctx, op: driver.Op{Key: key}, exists: true, prefix: v.prefix[tag], tag: tag}
 	}
 	if len(calls) > 0 {
 		if err := v.store.router.doOps(ctx, calls); err != nil {

@@ -103,10 +103,10 @@ func (s *opScripts) addChange(args *arguments, c *driver.Change) {
 		kinds = append(kinds, 's')
 		args.digits(token)
 	}
-	for _, n := range c.Notify {
+	for i := range c.Notify {
 		kinds = append(kinds, 'n')
 		args.add(s.channel)
-		args.add(writeNotification(n))
+		args.add(writeNotification(c.Notify[i]))
 	}
 	if c.Keep > 0 {
 		kinds = append(kinds, 'p')
@@ -115,8 +115,9 @@ func (s *opScripts) addChange(args *arguments, c *driver.Change) {
 	if c.Data == nil {
 		kinds = append(kinds, 'x')
 	}
-	args.set(letters, string(kinds))
-	args.set(first, strconv.Itoa(len(args.list)-first))
+	args.set(letters, kinds)
+	var size [8]byte
+	args.set(first, strconv.AppendInt(size[:0], int64(len(args.list)-first), 10))
 }
 
 func (a *arguments) entry(e *driver.Entry) {

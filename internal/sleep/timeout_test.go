@@ -1,4 +1,4 @@
-package storehealth
+package sleep
 
 import (
 	"context"
