@@ -47,6 +47,9 @@ type work struct {
 	affirms   bool // the rule says that an earlier request has changed the value: see decide
 
 	before  leaseIndex
+	ends    func(token int64) time.Time // of before; nil before it is needed
+	leases  []record.Lease              // of the state
+	at      record.Moment
 	value   driver.Value
 	spare   *record.Record // where the state was kept, empty now
 	known   *driver.Value  // the key's value seen before the truth, which may lack a part of it
@@ -140,7 +143,7 @@ func (s *Session) next(w *work) (op driver.Op, ask bool) {
 		return driver.Op{Key: w.key}, true
 	}
 	if !w.truth {
-		value, known := s.guess.get(w.key)
+		value, known := s.known.get(w.key)
 		if known {
 			w.value, w.now = value, s.clock.reckon()
 		}
@@ -151,7 +154,7 @@ func (s *Session) next(w *work) (op driver.Op, ask bool) {
 	change, err := s.decide(w)
 	switch {
 	case err != nil && !w.truth: // the value may be another one by now
-		s.guess.drop(w.key)
+		s.known.drop(w.key)
 		return driver.Op{Key: w.key}, true
 	case err != nil:
 		w.fail(err)
@@ -161,7 +164,7 @@ func (s *Session) next(w *work) (op driver.Op, ask bool) {
 		return driver.Op{Key: w.key, Change: change}, true
 	case w.truth:
 		if w.known != nil && w.known.Version.Stamp < w.value.Version.Stamp { // it lacks nothing of what was known
-			s.guess.set(w.key, w.value)
+			s.known.set(w.key, w.value)
 		}
 		w.done = true
 		return op, false
@@ -181,7 +184,10 @@ func (s *Session) decide(w *work) (*driver.Change, error) {
 	}
 	before := &w.before
 	before.index(w.value.Leases)
-	if err := s.decode(w, before.ends); err != nil {
+	if w.ends == nil {
+		w.ends = before.ends
+	}
+	if err := s.decode(w, w.ends); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", protocol.ErrRecord, w.key, err)
 	}
 	if err := w.restore(); err != nil {
@@ -191,7 +197,8 @@ func (s *Session) decide(w *work) (*driver.Change, error) {
 	if unchanged == nil {
 		unchanged = w.state.Encode(0)
 	}
-	at := record.At(now)
+	at := &w.at
+	*at = *record.At(now)
 	notify := w.rule(at)
 	guessed, least := at.Granted()
 	w.guessed = guessed
@@ -204,7 +211,8 @@ func (s *Session) decide(w *work) (*driver.Change, error) {
 	}
 	c.NotBefore, c.NotAfter = at.Bounds()
 	longest := stepped
-	for _, l := range w.state.Leases() {
+	w.leases = w.state.AppendLeases(w.leases[:0])
+	for _, l := range w.leases {
 		was, known := before.take(l.Token)
 		begins := !known || !was.Ends.Equal(l.Ends)
 		fresh := driver.NewLease{Token: l.Token, Holder: l.Holder, TTL: l.Ends.Sub(now)}
@@ -310,7 +318,7 @@ func (s *Session) take(w *work, res driver.Result) {
 	s.clock.set(res.Now)
 	if res.Status == driver.Done && c != nil {
 		value := changed(w.value, c, res)
-		s.guess.set(w.key, value)
+		s.known.set(w.key, value)
 		s.keep(w, value, w.guessed)
 		if w.made != nil {
 			w.made(w.guessed, res.Version.Stamp, res.Now)
@@ -318,11 +326,11 @@ func (s *Session) take(w *work, res driver.Result) {
 		w.done = true
 		return
 	}
-	if known, ok := s.guess.get(w.key); ok && known.Version != res.Value.Version && known.Version != (driver.Version{}) {
+	if known, ok := s.known.get(w.key); ok && known.Version != res.Value.Version && known.Version != (driver.Version{}) {
 		w.known = &known
 	}
 	if w.known == nil {
-		s.guess.set(w.key, res.Value)
+		s.known.set(w.key, res.Value)
 	}
 	w.value, w.now, w.truth = res.Value, res.Now, true
 	if res.Status == driver.Conflict {
@@ -336,7 +344,7 @@ func changed(from driver.Value, c *driver.Change, res driver.Result) driver.Valu
 	if c.Data == nil {
 		return driver.Value{}
 	}
-	v := driver.Value{Version: res.Version, Data: c.Data, Leases: make([]driver.Lease, 0, len(from.Leases)+len(c.Leases))}
+	v := driver.Value{Version: res.Version, Data: c.Data}
 	for _, l := range from.Leases {
 		if slices.Contains(c.Drop, l.Token) || slices.ContainsFunc(c.Leases, func(n driver.NewLease) bool { return n.Token == l.Token }) {
 			continue

@@ -29,19 +29,21 @@ func do[A any](ctx context.Context, s *Session, what, name string, essential boo
 		result.answer, result.tick, changed, result.err = rule(r, at)
 		return about(changed, name, result.tick), result.err == nil
 	}}, func(ctx context.Context, acts []act) ([]struct{}, error) {
-		return make([]struct{}, len(acts)), s.applyOne(ctx, name, func(r *record.Record, w *work) {
+		w := workOn(name)
+		defer w.free()
+		for _, a := range acts {
+			w.essential = w.essential || a.essential
+		}
+		w.rule = func(at *record.Moment) (notify []driver.Notification) {
+			w.affirms = false
 			for _, a := range acts {
-				w.essential = w.essential || a.essential
+				its, affirms := a.rule(&w.record, at)
+				notify, w.affirms = append(notify, its...), w.affirms || affirms
 			}
-			w.rule = func(at *record.Moment) (notify []driver.Notification) {
-				w.affirms = false
-				for _, a := range acts {
-					its, affirms := a.rule(r, at)
-					notify, w.affirms = append(notify, its...), w.affirms || affirms
-				}
-				return notify
-			}
-		})
+			return notify
+		}
+		s.apply(ctx, &w.work)
+		return make([]struct{}, len(acts)), w.err
 	})
 	if err == nil { // else without a look at the result: the batch may go on for others
 		if result.err != nil {
@@ -124,17 +126,16 @@ func (s *Session) Repair(ctx context.Context, q protocol.Repair) (a protocol.Rep
 	if err != nil {
 		return protocol.Repaired{}, failed("repair", q.Name, err)
 	}
-	var answer error
-	err = s.one(ctx, "repair", q.Name, func(r *record.Record, w *work) {
-		w.essential = true
-		w.rule = func(at *record.Moment) []driver.Notification {
-			r.Recall(settled)
-			a, answer = r.Repair(q, at)
-			w.affirms = answer == nil && a.Changed
-			return about(a.Changed, q.Name, protocol.PauseChanged)
-		}
-	})
-	if err = cmp.Or(err, answer); err == nil {
+	w := workOn(q.Name)
+	defer w.free()
+	w.essential = true
+	w.rule = func(at *record.Moment) []driver.Notification {
+		w.record.Recall(settled)
+		a, w.refused = w.record.Repair(q, at)
+		w.affirms = w.refused == nil && a.Changed
+		return about(a.Changed, q.Name, protocol.PauseChanged)
+	}
+	if err = cmp.Or(s.one(ctx, "repair", w), w.refused); err == nil {
 		err = s.note(ctx, q.Name, protocol.PauseChanged)
 	}
 	return a, err

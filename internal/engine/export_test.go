@@ -14,15 +14,17 @@ type Decoding struct {
 
 // Decodings returns the records that s keeps decoded, which must not be changed.
 func (s *Session) Decodings() (list []Decoding) {
-	s.decoded.mu.Lock()
-	defer s.decoded.mu.Unlock()
-	for key, d := range s.decoded.byKey {
-		list = append(list, Decoding{key, driver.Value{Version: d.version, Data: d.data}, d.record})
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	for key, at := range s.known.byKey {
+		if at.record != nil {
+			list = append(list, Decoding{key, driver.Value{Version: at.value.Version, Data: at.value.Data}, at.record})
+		}
 	}
 	return list
 }
 
 // TakesDecoding reports whether s has the record of v decoded, and takes it.
 func (s *Session) TakesDecoding(key string, v driver.Value) bool {
-	return s.decoded.take(key, v) != nil
+	return s.known.take(key, v) != nil
 }

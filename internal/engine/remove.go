@@ -15,16 +15,15 @@ func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Rem
 	if err := q.Validate(); err != nil {
 		return protocol.Removed{}, err
 	}
-	var answer error
-	err = s.one(ctx, "remove", q.Name, func(r *record.Record, w *work) {
-		w.essential = true
-		w.rule = func(at *record.Moment) []driver.Notification {
-			a, answer = r.Remove(q, at)
-			w.removes = a.Status == protocol.RecordRemoved
-			return about(w.removes, q.Name, protocol.PauseChanged)
-		}
-	})
-	if err = cmp.Or(err, answer); err != nil {
+	w := workOn(q.Name)
+	defer w.free()
+	w.essential = true
+	w.rule = func(at *record.Moment) []driver.Notification {
+		a, w.refused = w.record.Remove(q, at)
+		w.removes = a.Status == protocol.RecordRemoved
+		return about(w.removes, q.Name, protocol.PauseChanged)
+	}
+	if err = cmp.Or(s.one(ctx, "remove", w), w.refused); err != nil {
 		return protocol.Removed{}, err
 	}
 	if a.Status == protocol.RecordRemoved || a.Status == protocol.RecordAbsent { // perhaps an earlier try came only so far

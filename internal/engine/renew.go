@@ -47,7 +47,7 @@ func (s *Session) renew(ctx context.Context, n int, of func(i int) renewal,
 		case res.Err != nil:
 			answers[i] = failed("renew", r.name, res.Err)
 		case res.Status == driver.Done:
-			s.guess.extend(r.key, r.token, res.Now.Add(r.ttl))
+			s.known.extend(r.key, r.token, res.Now.Add(r.ttl))
 		default:
 			rest[r.key] = append(rest[r.key], i)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -27,8 +26,7 @@ type Session struct {
 
 	memory  driver.Memory
 	clock   clock
-	guess   guesses
-	decoded decodings
+	known   known
 	queue   keyqueue.Queue // of the changes of a key
 	takings together[protocol.Take, protocol.Taken]
 	acts    together[act, struct{}]
@@ -145,81 +143,4 @@ func (c *clock) reckon() time.Time {
 		return time.Time{}
 	}
 	return c.now.Add(time.Since(c.received))
-}
-
-// guesses are the values that were seen last.
-type guesses struct {
-	mu     sync.Mutex
-	values map[string]*guess
-}
-
-// guess is a value, in few bytes: there is one for each job. It is never changed, only replaced.
-type guess struct {
-	version driver.Version
-	data    []byte
-	leases  *[]driver.Lease // nil for none
-}
-
-func (g *guess) value() driver.Value {
-	v := driver.Value{Version: g.version, Data: g.data}
-	if g.leases != nil {
-		v.Leases = *g.leases
-	}
-	return v
-}
-
-// mostGuesses bounds them. One that is missing costs a round trip.
-const mostGuesses = 1 << 14
-
-func (g *guesses) get(key string) (driver.Value, bool) {
-	g.mu.Lock()
-	known := g.values[key]
-	g.mu.Unlock()
-	if known == nil {
-		return driver.Value{}, false
-	}
-	return known.value(), true
-}
-
-func (g *guesses) set(key string, v driver.Value) {
-	next := &guess{version: v.Version, data: v.Data}
-	if len(v.Leases) > 0 {
-		next.leases = &v.Leases
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.values == nil {
-		g.values = make(map[string]*guess)
-	}
-	if _, known := g.values[key]; !known && len(g.values) >= mostGuesses {
-		for other := range g.values {
-			delete(g.values, other)
-			break
-		}
-	}
-	g.values[key] = next
-}
-
-func (g *guesses) drop(key string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.values, key)
-}
-
-// extend notes that a lease was renewed.
-func (g *guesses) extend(key string, token int64, ends time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	known := g.values[key]
-	if known == nil {
-		return
-	}
-	v := known.value()
-	leases := slices.Clone(v.Leases)
-	for i := range leases {
-		if leases[i].Token == token {
-			leases[i].Ends = ends
-		}
-	}
-	g.values[key] = &guess{version: v.Version, data: v.Data, leases: &leases}
 }

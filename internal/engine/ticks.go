@@ -13,33 +13,50 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// one applies a rule to the record of name, and says in its error for what.
-func (s *Session) one(ctx context.Context, what, name string, f func(r *record.Record, w *work)) error {
+// recordWork is the work on a record for one request at a time, and what is asked and answered.
+type recordWork struct {
+	work
+	record  record.Record
+	claim   protocol.Claim
+	answer  protocol.Answer
+	grant   protocol.Grant
+	outcome protocol.Outcome // to settle the grant with; "" to release it
+	refused error            // the rule's answer
+	own     ownFuncs
+}
+
+// ownFuncs are functions of a work that outlast its requests: each would be an allocation.
+type ownFuncs struct {
+	claim, end func(at *record.Moment) []driver.Notification
+	granted    func(guessed, token int64, now time.Time)
+}
+
+var recordWorks = sync.Pool{New: func() any {
+	w := new(recordWork)
+	w.ends, w.own = w.before.ends, ownFuncs{w.claimRule, w.endRule, w.granted}
+	return w
+}}
+
+// workOn makes the work on a record. The caller must free it.
+func workOn(name string) *recordWork {
+	w := recordWorks.Get().(*recordWork)
+	w.key, w.state = name, &w.record
+	return w
+}
+
+func (w *recordWork) free() {
+	*w = recordWork{work: work{ends: w.ends, leases: w.leases[:0]}, own: w.own}
+	recordWorks.Put(w)
+}
+
+// one applies the rule of the work, and says in its error for what.
+func (s *Session) one(ctx context.Context, what string, w *recordWork) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return failed(what, name, s.applyOne(ctx, name, f))
+	s.apply(ctx, &w.work)
+	return failed(what, w.key, w.err)
 }
-
-func (s *Session) applyOne(ctx context.Context, name string, f func(r *record.Record, w *work)) error {
-	both := recordWorks.Get().(*recordWork)
-	r, w := &both.record, &both.work
-	w.key, w.state = name, r
-	f(r, w)
-	s.apply(ctx, w)
-	err := w.err
-	*both = recordWork{}
-	recordWorks.Put(both)
-	return err
-}
-
-// recordWork is the work on a record, for one rule at a time.
-type recordWork struct {
-	work   work
-	record record.Record
-}
-
-var recordWorks = sync.Pool{New: func() any { return new(recordWork) }}
 
 func failed(what, name string, err error) error {
 	if err != nil {
@@ -61,30 +78,33 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 	if err := c.Validate(); err != nil {
 		return protocol.Answer{}, err
 	}
-	err = s.one(ctx, "claim", c.Name, func(r *record.Record, w *work) {
-		w.due = c.NotBefore
-		w.rule = func(at *record.Moment) []driver.Notification {
-			w.affirms = false
-			if w.behind && c.Tick > 0 { // the known record is brought back; others may know more
-				a = protocol.Answer{Status: protocol.Unknown, Watermark: c.Known, Now: w.now}
-				return nil
-			}
-			var wake bool
-			a, wake = r.Claim(c, at)
-			w.affirms = a.Status == protocol.Granted
-			token, _ := at.Granted()
-			w.essential = w.affirms && token == 0                                                // an earlier grant, which goes on
-			w.claims = !w.essential && a.Status != protocol.Held && a.Status != protocol.Decided // which stays as it is
-			return about(wake, c.Name, 0)
-		}
-		w.made = func(guessed, stamped int64, now time.Time) {
-			stamp(&a.Token, &a.Remaining, &a.Now, guessed, stamped, now)
-		}
-	})
-	if err != nil {
+	w := workOn(c.Name)
+	defer w.free()
+	w.claim, w.due, w.rule, w.made = c, c.NotBefore, w.own.claim, w.own.granted
+	if err := s.one(ctx, "claim", w); err != nil {
 		return protocol.Answer{}, err
 	}
-	return a, nil
+	return w.answer, nil
+}
+
+func (w *recordWork) claimRule(at *record.Moment) []driver.Notification {
+	w.affirms = false
+	if w.behind && w.claim.Tick > 0 { // the known record is brought back; others may know more
+		w.answer = protocol.Answer{Status: protocol.Unknown, Watermark: w.claim.Known, Now: w.now}
+		return nil
+	}
+	var wake bool
+	w.answer, wake = w.record.Claim(w.claim, at)
+	status := w.answer.Status
+	w.affirms = status == protocol.Granted
+	token, _ := at.Granted()
+	w.essential = w.affirms && token == 0                                            // an earlier grant, which goes on
+	w.claims = !w.essential && status != protocol.Held && status != protocol.Decided // which stays as it is
+	return about(wake, w.key, 0)
+}
+
+func (w *recordWork) granted(guessed, stamped int64, now time.Time) {
+	stamp(&w.answer.Token, &w.answer.Remaining, &w.answer.Now, guessed, stamped, now)
 }
 
 // stamp corrects an answer to the stamps of the store: the token and the beginning of a new lease.
@@ -106,7 +126,7 @@ func (s *Session) Settle(ctx context.Context, g protocol.Grant, outcome protocol
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	return s.end(ctx, "settle", g, func(r *record.Record, at *record.Moment) (bool, error) { return r.Settle(g, outcome, at) })
+	return s.end(ctx, "settle", &g, outcome)
 }
 
 // Release implements [protocol.Store].
@@ -114,21 +134,21 @@ func (s *Session) Release(ctx context.Context, g protocol.Grant) error {
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	return s.end(ctx, "release", g, func(r *record.Record, at *record.Moment) (bool, error) { return r.Release(g, at) })
+	return s.end(ctx, "release", &g, "")
 }
 
-func (s *Session) end(ctx context.Context, what string, g protocol.Grant, f func(*record.Record, *record.Moment) (bool, error)) error {
-	var answer error
-	err := s.one(ctx, what, g.Name, func(r *record.Record, w *work) {
-		w.essential = true
-		w.rule = func(at *record.Moment) []driver.Notification {
-			var wake bool
-			wake, answer = f(r, at)
-			w.affirms = answer == nil
-			return about(wake, g.Name, 0)
-		}
-	})
-	return cmp.Or(err, answer)
+func (s *Session) end(ctx context.Context, what string, g *protocol.Grant, outcome protocol.Outcome) error {
+	w := workOn(g.Name)
+	defer w.free()
+	w.grant, w.outcome, w.essential, w.rule = *g, outcome, true, w.own.end
+	return cmp.Or(s.one(ctx, what, w), w.refused)
+}
+
+func (w *recordWork) endRule(at *record.Moment) []driver.Notification {
+	var wake bool
+	wake, w.refused = w.record.End(w.grant, w.outcome, at)
+	w.affirms = w.refused == nil
+	return about(wake, w.key, 0)
 }
 
 // Skip implements [protocol.Store].
@@ -136,20 +156,19 @@ func (s *Session) Skip(ctx context.Context, p protocol.Skip) (watermark int64, p
 	if err := p.Validate(); err != nil {
 		return 0, false, err
 	}
-	var answer error
-	err = s.one(ctx, "pass", p.Name, func(r *record.Record, w *work) {
-		w.essential = true
-		w.rule = func(at *record.Moment) []driver.Notification {
-			w.affirms = false
-			if watermark, passed = 0, false; w.behind {
-				return nil // as in Claim
-			}
-			watermark, passed, answer = r.Skip(p, at)
-			w.affirms = passed
-			return nil
+	w := workOn(p.Name)
+	defer w.free()
+	w.essential = true
+	w.rule = func(at *record.Moment) []driver.Notification {
+		w.affirms = false
+		if watermark, passed = 0, false; w.behind {
+			return nil // as in Claim
 		}
-	})
-	if err = cmp.Or(err, answer); err != nil {
+		watermark, passed, w.refused = w.record.Skip(p, at)
+		w.affirms = passed
+		return nil
+	}
+	if err = cmp.Or(s.one(ctx, "pass", w), w.refused); err != nil {
 		return 0, false, err
 	}
 	return watermark, passed, nil
@@ -221,18 +240,18 @@ func (s *Session) Renew(ctx context.Context, grants []protocol.Grant) []error {
 // asKept reports whether nothing but the end of the lease is to change: the record has the attempt
 // and the TTL.
 func (s *Session) asKept(g *protocol.Grant) bool {
-	v, ok := s.guess.get(g.Name)
+	v, ok := s.known.get(g.Name)
 	if !ok {
 		return true // the store knows better
 	}
-	r := s.decoded.take(g.Name, v)
+	r := s.known.take(g.Name, v)
 	if r == nil {
 		r = new(record.Record)
 		if r.Decode(g.Name, v.Data, v.Version.Stamp, func(int64) time.Time { return time.Time{} }) != nil {
 			return true
 		}
 	}
-	defer s.decoded.put(g.Name, v, r)
+	defer s.known.put(g.Name, v, r)
 	return !slices.ContainsFunc(r.Open, func(e record.Entry) bool {
 		return e.Token == g.Token && (e.Attempt < g.Attempt || e.TTL != g.TTL)
 	})

@@ -25,18 +25,9 @@ func (r *Record) Renew(g protocol.Grant, at *Moment) error {
 	return nil
 }
 
-// Settle settles the tick of a valid grant with a valid outcome. wake reports whether someone may
-// be waiting for that.
-func (r *Record) Settle(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
-	return r.end(g, outcome, at)
-}
-
-// Release frees the tick of a valid grant.
-func (r *Record) Release(g protocol.Grant, at *Moment) (wake bool, err error) {
-	return r.end(g, "", at)
-}
-
-func (r *Record) end(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
+// End settles the tick of a valid grant with a valid outcome, or releases it if the outcome is "".
+// wake reports whether someone may be waiting for that.
+func (r *Record) End(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
 	lock := g.Tick == 0
 	if r.find(g.Tick) < 0 && (lock && r.settledBy(g, "") || outcome != "" && r.settledBy(g, outcome)) {
 		return false, nil

@@ -322,8 +322,8 @@ func (l *Limit) Decode(_ string, data []byte, stamp int64, _ func(token int64) t
 	return d.end()
 }
 
-// Leases implements [State].
-func (l *Limit) Leases() []Lease { return nil }
+// AppendLeases implements [State].
+func (l *Limit) AppendLeases(leases []Lease) []Lease { return leases }
 
 // Keep implements [State].
 func (l *Limit) Keep() time.Duration { return cmp.Or(l.keep, keepLimit) }

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"slices"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -99,13 +98,12 @@ func (l *Lock) Decode(name string, data []byte, stamp int64, ends func(token int
 	return d.end()
 }
 
-// Leases implements [State].
-func (l *Lock) Leases() []Lease {
-	leases := make([]Lease, 0, len(l.Holds))
+// AppendLeases implements [State].
+func (l *Lock) AppendLeases(leases []Lease) []Lease {
 	for _, h := range l.Holds {
 		leases = append(leases, Lease{Token: h.Token, Holder: id(h.Holder, h.Request), Ends: h.Ends})
 	}
-	return slices.Clip(leases)
+	return leases
 }
 
 // Keep implements [State]. A lock is of use while it is held or waited for, while a holder may ask

@@ -28,7 +28,7 @@ func history(seed uint64) *record.Record {
 		}, record.At(now))
 		if a.Status == protocol.Granted && random.IntN(2) == 0 {
 			g := protocol.Grant{Name: "job", Tick: int64(2 + i), Holder: "a", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Second}
-			_, _ = r.Settle(g, "succeeded", record.At(now))
+			_, _ = r.End(g, "succeeded", record.At(now))
 		}
 	}
 	return r

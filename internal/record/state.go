@@ -18,8 +18,8 @@ type State interface {
 	// zero state. ends says when the lease with a token ends, the zero time when there is none. name
 	// is that of the record.
 	Decode(name string, data []byte, stamp int64, ends func(token int64) time.Time) error
-	// Leases are those that the state has.
-	Leases() []Lease
+	// AppendLeases appends the leases that the state has.
+	AppendLeases(leases []Lease) []Lease
 	// Keep is for how long the value has to be kept when nobody touches it; 0 for ever.
 	Keep() time.Duration
 }
@@ -179,15 +179,15 @@ func (r *Record) decodeHead(d *reader, name string, ends func(token int64) time.
 	r.Settled = d.kinds()
 }
 
-// Leases implements [State].
-func (r *Record) Leases() []Lease {
-	var leases []Lease
-	for _, e := range r.Open {
+// AppendLeases implements [State].
+func (r *Record) AppendLeases(leases []Lease) []Lease {
+	for i := range r.Open {
+		e := &r.Open[i]
 		if e.waits() || e.Released {
 			continue
 		}
 		_, cancelled := r.cancelled(e.Tick)
-		leases = append(leases, Lease{Token: e.Token, Holder: e.Holder, Ends: e.Ends, Stopped: cancelled || r.Stop.has(e)})
+		leases = append(leases, Lease{Token: e.Token, Holder: e.Holder, Ends: e.Ends, Stopped: cancelled || r.Stop.has(*e)})
 	}
 	return leases
 }

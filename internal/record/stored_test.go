@@ -38,7 +38,7 @@ func (w *twins) apply(t *rapid.T, now time.Time, rule func(r *record.Record, at 
 	require.Equal(t, data, w.reused.Encode(guessed))
 
 	w.data, w.stamp = data, max(w.stamp, guessed, now.UnixMicro())+rapid.Int64Range(1, 3).Draw(t, "ahead")
-	for _, l := range fresh.Leases() {
+	for _, l := range fresh.AppendLeases(nil) {
 		if l.Token == guessed {
 			l.Token = w.stamp
 		}
@@ -113,12 +113,12 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 		}
 	case "settle":
 		return func(r *record.Record, at *record.Moment) any {
-			wake, err := r.Settle(grant, protocol.OutcomeSucceeded, at)
+			wake, err := r.End(grant, protocol.OutcomeSucceeded, at)
 			return []any{wake, err}
 		}
 	case "release":
 		return func(r *record.Record, at *record.Moment) any {
-			wake, err := r.Release(grant, at)
+			wake, err := r.End(grant, "", at)
 			return []any{wake, err}
 		}
 	case "renew":

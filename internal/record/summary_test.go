@@ -45,7 +45,7 @@ func TestBeginningOfCommonRecordSuffices(t *testing.T) {
 		a, _ := r.Claim(c, record.At(now))
 		require.Equal(t, protocol.Granted, a.Status)
 		g := protocol.Grant{Name: "job", Tick: c.Tick, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: 1, TTL: c.TTL}
-		_, err := r.Settle(g, protocol.OutcomeSucceeded, record.At(now))
+		_, err := r.End(g, protocol.OutcomeSucceeded, record.At(now))
 		require.NoError(t, err)
 	}
 	head := r.Encode(0)[:record.SummarySize]
