@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -65,3 +66,13 @@ func Check(ctx context.Context, s Store) error {
 	try("Members", err)
 	return errors.Join(faults...)
 }
+
+// IsNil reports whether s is nil, or holds a nil pointer: constructors that take a store refuse
+// that.
+func IsNil(s any) bool {
+	v := reflect.ValueOf(s)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// DefaultNamespace is the namespace of a store in memory that was not given one.
+const DefaultNamespace = "default"

@@ -71,3 +71,14 @@ func TestStatusesHaveNames(t *testing.T) {
 	require.Equal(t, "invalid", protocol.Status(-1).String())
 	require.Equal(t, "invalid", (protocol.OutOfBounds + 1).String())
 }
+
+func TestRequestsDifferFromThoseOfAnEarlierProcess(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		r := protocol.NewRequest()
+		require.True(t, protocol.ValidName(r), r)
+		require.False(t, seen[r])
+		seen[r] = true
+		require.Greater(t, len(r), 8, "%s: no part of it is random", r)
+	}
+}

@@ -145,21 +145,168 @@ func statusNamed(names []string, name string) (int, error) {
 	return i, nil
 }
 
+// Cancel asks for the end of a tick.
+type Cancel struct {
+	Name string
+	Tick int64  // from 1 to 2^53-1: plain locks cannot be cancelled
+	By   string // who asks; matches the pattern of a name
+}
+
+// CancelStatus is the kind of an answer to a [Cancel].
+type CancelStatus int
+
 const (
-	// FormerFor is for how long a former member is kept.
-	FormerFor = 24 * time.Hour
-	// MaxFormer is how many of them are kept.
-	MaxFormer = 64
+	// CancelPending: the tick is held; its holder is notified.
+	CancelPending CancelStatus = iota + 1
+	// CancelSettled: the tick is settled as cancelled.
+	CancelSettled
+	// CancelNotOpen: the tick is settled otherwise, or was never granted nor triggered.
+	CancelNotOpen
 )
 
-// MaxInfo is the greatest length of what a member says about itself, in bytes.
-const MaxInfo = 64 << 10
+// Cancelled is the answer to a [Cancel].
+type Cancelled struct {
+	Status    CancelStatus
+	By        string        // who cancelled it first; empty of CancelNotOpen
+	Holder    string        // of CancelPending
+	Remaining time.Duration // of the holder's lease, which is not extended any more; of CancelPending
+}
 
-// Member is one who takes part.
-type Member struct {
-	Holder        string
-	Info          []byte
-	Remaining     time.Duration // of its life, unless it is announced again
-	LastHeartbeat time.Time     // when it was announced last, or taken off, by the store's clock; zero when that is not known
-	Known         bool          // of [Store.MembersBut]: the caller knows the Info, which is left out
+// Cancelling is passed by [Store.Watch] in place of a tick when a tick of the name was cancelled.
+const Cancelling = -2
+
+// ErrCancelled is matched by the cause of a lease's context when somebody has cancelled its tick.
+// The cause is a *CancelledError. The lease is not renewed any more; until its deadline the holder
+// can still settle it.
+var ErrCancelled = errors.New("lease: cancelled")
+
+// CancelledError says who cancelled a tick.
+type CancelledError struct{ By string }
+
+func (e *CancelledError) Error() string { return "lease: cancelled by " + e.By }
+
+// Is makes errors.Is(err, ErrCancelled) true.
+func (e *CancelledError) Is(target error) bool { return target == ErrCancelled }
+
+// NoteCancelled returns what a store notes of a tick that it settles as cancelled on its own
+// account: a grant with such a note is refused.
+func NoteCancelled(by string) string { return noteCancelled + by }
+
+const noteCancelled = "cancelled by "
+
+// CancelledBy returns who cancelled a tick with a note of [NoteCancelled]; ok reports whether the
+// note is one.
+func CancelledBy(note string) (by string, ok bool) {
+	if by, ok = strings.CutPrefix(note, noteCancelled); !ok {
+		return "", false
+	}
+	return by, true
+}
+
+// OfStore reports whether a note is one that only stores make: its tick was not settled by its
+// holder.
+func OfStore(note string) bool {
+	return note == NoteExpired || note == NoteTooOld || strings.HasPrefix(note, noteCancelled)
+}
+
+var cancelStatuses = []string{"none", "pending", "settled", "not_open"}
+
+func (s CancelStatus) String() string { return statusName(cancelStatuses, int(s)) }
+
+// MarshalText returns String.
+func (s CancelStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText sets s to the status whose String is text.
+func (s *CancelStatus) UnmarshalText(text []byte) error {
+	i, err := statusNamed(cancelStatuses, string(text))
+	*s = CancelStatus(i)
+	return err
+}
+
+// Policy is the part of a name's definition that binds every request, also one by a caller that
+// does not know the definition. A [Sync] brings it, and the record keeps it. The zero Policy limits
+// nothing.
+type Policy struct {
+	// Every and Burst limit how often triggers are accepted: one per Every on average, and at most
+	// Burst at once after a rest. This is the generic cell rate algorithm, ITU-T I.371. Every 0
+	// means no limit. Every is from 1 ms to 365 days, Burst from 1 to 1,000,000.
+	Every time.Duration
+	Burst int
+
+	// Beside has each trigger open a tick of its own. Otherwise one that waits serves the triggers
+	// that come meanwhile, too.
+	Beside bool
+	// NoTriggers has every trigger refused, with [ErrNoTriggers].
+	NoTriggers bool
+
+	// Jitter is how much later than its instant a tick may be due, at most.
+	Jitter time.Duration
+
+	// History is how many settled ticks of the name are kept to be looked at: from Remembered to
+	// MaxHistory. 0 means [History].
+	History int
+}
+
+// ErrNoTriggers is returned by [Controller.Trigger] for a name whose Policy refuses triggers.
+var ErrNoTriggers = errors.New("lease: the name takes no triggers")
+
+// Kept returns how many settled ticks are kept.
+func (p Policy) Kept() int {
+	if p.History == 0 {
+		return History
+	}
+	return p.History
+}
+
+// Remove asks for the end of a record.
+type Remove struct {
+	Name string
+	// Watermark and Token are those of the record that the caller has looked at. Every grant and
+	// every settlement of a new tick changes one of them.
+	Watermark, Token int64
+	Until            time.Time // as in [Claim]; past it Remove returns a [*BoundsError]
+}
+
+// RemoveStatus is the kind of an answer to a [Remove].
+type RemoveStatus int
+
+const (
+	// RecordRemoved: the record is gone.
+	RecordRemoved RemoveStatus = iota + 1
+	// RecordAbsent: there is none, perhaps since the same was asked before.
+	RecordAbsent
+	// RecordOpen: a tick is open, or the name is held as a plain lock. Nothing was removed.
+	RecordOpen
+	// RecordChanged: the record is not the one that the request names. Nothing was removed.
+	RecordChanged
+	// RecordAhead: the store's clock is behind the last token, so that a new record could grant a
+	// lower one. Nothing was removed.
+	RecordAhead
+)
+
+// Removed is a store's answer to a [Remove].
+type Removed struct {
+	Status RemoveStatus
+	Open   int // how many ticks are open; of RecordOpen
+}
+
+var removeStatuses = []string{"none", "removed", "absent", "open", "changed", "ahead"}
+
+func (s RemoveStatus) String() string { return statusName(removeStatuses, int(s)) }
+
+// Repair asks for a record to be brought back to now.
+type Repair struct {
+	Name  string
+	Until time.Time // as in [Claim]; past it Repair returns a [*BoundsError]
+}
+
+// MaxExceptions is how many ticks past its watermark a repaired record keeps from being granted at
+// most: those that come first.
+const MaxExceptions = 512
+
+// Repaired is a store's answer to a [Repair].
+type Repaired struct {
+	Changed           bool  // false when nothing lay ahead
+	Before, Watermark int64 // the watermark before the repair, and after it
+	Exceptions        int   // how many ticks past the watermark are never granted again
 }

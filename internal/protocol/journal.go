@@ -20,13 +20,40 @@ type JournalEntry struct {
 	Text    []byte
 }
 
-// CheckNote returns every fault of what Append is given, joined; nil when there is none.
-func CheckNote(name, request string, text []byte) error {
-	f := faults{of: "note"}
-	f.check(name == "" || ValidName(name), "name", name, NameRule+", or be empty")
-	f.check(ValidName(request), "request", request, NameRule)
-	if len(text) > MaxNoteText {
-		f.all = append(f.all, fmt.Errorf("lease: note text: has %d bytes, must have at most %d", len(text), MaxNoteText))
-	}
-	return errors.Join(f.all...)
+// The limits of an [AuditLog], in bytes, and of its pages, in entries.
+const (
+	MinAuditBudget     = 128 << 10
+	DefaultAuditBudget = 4 << 20
+	MaxAuditBudget     = 64 << 20
+	MaxAuditPage       = 1000
+)
+
+// AuditPage is a part of an audit log.
+type AuditPage struct {
+	Entries []JournalEntry // newest first
+	Next    string         // the cursor of older entries; "" when there are none
+	Used    int            // bytes that the whole list takes: its texts, and for each entry its request and EntryOverhead
+	Budget  int            // bytes that it may take
 }
+
+// EntryOverhead is how many bytes an entry of a list counts besides its request and its text.
+const EntryOverhead = 32
+
+// CheckAuditBudget returns an error unless the budget is within its limits.
+func CheckAuditBudget(bytes int) error {
+	if bytes < MinAuditBudget || bytes > MaxAuditBudget {
+		return fmt.Errorf("lease: audit budget: %d bytes must be from %d to %d", bytes, MinAuditBudget, MaxAuditBudget)
+	}
+	return nil
+}
+
+// CheckAuditPage returns an error unless a page may have so many entries.
+func CheckAuditPage(n int) error {
+	if n < 1 || n > MaxAuditPage {
+		return fmt.Errorf("lease: audit page: %d entries must be from 1 to %d", n, MaxAuditPage)
+	}
+	return nil
+}
+
+// ErrCursor is returned for a cursor that is none of [AuditPage].Next.
+var ErrCursor = errors.New("lease: the cursor is none that an audit log has returned")

@@ -1,8 +1,6 @@
 package protocol
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"time"
@@ -58,25 +56,4 @@ type Taken struct {
 	OK        bool
 	Remaining int           // units that can be taken now
 	Wait      time.Duration // when not OK: until so many can be taken, if nobody takes any meanwhile
-}
-
-// Validate returns every fault of t, joined; nil when there is none.
-func (t Take) Validate() error {
-	f := faults{of: "limit"}
-	f.check(ValidName(t.Name), "name", t.Name, NameRule)
-	f.all = append(f.all, t.Limit.Validate())
-	f.check(t.Units >= 1 && (t.Units <= t.Limit.Most() || t.Limit.Validate() != nil), "units", t.Units, fmt.Sprintf("must be from 1 to %d, what can be had at once", t.Limit.Most()))
-	return errors.Join(f.all...)
-}
-
-// Validate returns every fault of l, joined; nil when there is none.
-func (l Limit) Validate() error {
-	const most = 1_000_000_000
-	f := faults{of: "limit"}
-	f.check(l.Count >= 1 && l.Count <= most, "count", l.Count, "must be from 1 to 1000000000")
-	f.check(l.Per >= time.Millisecond && l.Per <= maxEvery, "per", l.Per, "must be from 1ms to 8760h")
-	if !l.Window && len(f.all) == 0 {
-		f.check(l.Burst >= 1 && l.Burst <= most && l.Time(l.Burst) <= maxEvery, "burst", l.Burst, "must be from 1 to 1000000000, and to what comes in 8760h")
-	}
-	return errors.Join(f.all...)
 }

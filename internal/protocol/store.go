@@ -1,262 +1,300 @@
 package protocol
 
 import (
+	"context"
 	"time"
+
+	"github.com/solotick/solotick/internal/steady"
 )
 
-// PauseChanged is passed by [Store.Watch] in place of a tick when a name was paused or resumed.
-const PauseChanged = -1
-
-// Claim asks for one tick of a name.
-type Claim struct {
-	Name   string // matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
-	Tick   int64  // 0 is a plain lock; otherwise positive and below 2^53
-	Holder string // who asks; the same pattern as Name
-	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same
-	// grant while its lease lasts. The same pattern as Name. Renewer.Acquire fills it in when it is
-	// empty.
-	Request string
-	// Repeated says that the same request was made before, and was never answered. A grant of it that
-	// has run out was not used by anybody: the tick is granted once more as the same attempt, even
-	// with no Takeovers left.
-	Repeated bool
-	TTL      time.Duration // how long the lease lasts without renewal; at least 1 ms
-
-	// NotBefore and NotAfter bound the first decision about a tick, by the store's clock: before
-	// NotBefore it is Early, after NotAfter Late, and undecided either way. Fractions of a
-	// millisecond may be dropped. They do not bind a tick that was granted before (a takeover, or
-	// released) or waits, nor tick 0. The zero time means no bound.
-	NotBefore, NotAfter time.Time
-
-	// Until is the latest time, by the store's clock, at which the claim may change or grant
-	// anything: later the store changes nothing, and answers OutOfBounds. It follows from the
-	// claimer's own estimate of that time, so that a clock which has stepped is noticed before it
-	// does harm. Fractions of a millisecond may be dropped. The zero time means no bound.
-	Until time.Time
-
-	// TakeoverUntil is the latest time, by the store's clock, at which the claim may treat a lease
-	// that ran out as ended. The claim then takes its tick over, or settles it on the store's own
-	// account. Later such a lease counts as held, with 0 left, so that a holder which renews in
-	// time loses nothing to a clock that has stepped. A tick that was released or waits is not
-	// bound. Fractions of a millisecond may be dropped. The zero time means no bound.
-	TakeoverUntil time.Time
-
-	// ContactSince is since when, by the store's clock, the store has answered the claimer without a
-	// gap that could have kept a holder from renewing. Until TakeoverUntil, a lease that ran out at
-	// the end E of a TTL may be treated as ended if the claimer was answered throughout that TTL
-	// (ContactSince is not after E - TTL), or ReturnGrace ago at least: a holder that lives has
-	// renewed, or settled its tick, by then. The zero time means no bound.
-	ContactSince time.Time
-
-	// Known is the newest watermark of the name that the claimer knows from this store, 0 for none.
-	// A record whose watermark is older has lost writes, and takes Known as its watermark.
-	Known int64
-
-	// Takeovers is how often the tick may be granted again after a lease of it ran out; a release
-	// does not count. The value of the first grant stays in force for the tick. 0 means never: it
-	// is then settled as lost. Tick 0 can be granted any number of times.
-	Takeovers int
-
-	// TakeoverWithin is how long after its lease ran out the tick may be granted again: later it is
-	// settled as missed, with [NoteTooOld]. It does not bind a tick that was released, waits, or
-	// may not be granted again, nor tick 0. The zero value means no bound.
-	TakeoverWithin time.Duration
-
-	// Overlap says what happens when another tick of the name is open.
-	Overlap Overlap
-
-	// OnlyOpen asks for the tick only if it is open: held, free, or waiting. Otherwise it is
-	// Decided, even past the watermark.
-	OnlyOpen bool
-
-	// NoRoom asks for no grant: the claimer has no room for the run, but the tick may not need any.
-	// What would be granted is Busy without a Holder if it is undecided, Queued if it waits, and
-	// Held, with 0 left, if it is free.
-	NoRoom bool
-
-	// MaxHold bounds for how long the renewer renews the grant: then its context ends, with
-	// protocol.LostMaxHold. The store does not know of it. 0 means no bound.
-	MaxHold time.Duration
-}
-
-// Overlap says what becomes of a claim of a tick that was never granted when another tick of the
-// name is open. Plain locks, and what ran out and may not be granted again, are not in its way.
+// Store keeps the records. Package leasetest holds a case for each of these rules, which every
+// implementation obeys:
 //
-//	             another was granted                     another only waits
-//	Allow        granted                                 granted
-//	Skip         settled as skipped                      settled as skipped
-//	Wait         Busy: undecided                         Busy: undecided
-//	Queue        waits; the one that waited is skipped   granted; the one that waited is skipped
-//	Replace      waits; the one that waited is           granted; the one that waited is settled as replaced
-//	             settled as replaced, and the holders
-//	             are asked to end: see [ErrReplaced]
-//
-// A tick that waits is open, and is granted to the first claim (with any Overlap but Allow) when
-// all that were granted are settled. Replace does not wait for those that are free: it settles them
-// as replaced.
-type Overlap int
+//   - The methods are safe for concurrent use, and each name's record changes atomically.
+//   - Time is the store's own clock. Nothing a caller says about time is compared with anything but
+//     that clock.
+//   - Tokens of a name rise strictly. Each grant's token is at least the last one + 1, and at least
+//     the store's clock in microseconds. So they rise even when the record was lost.
+//   - At most one holder of a tick at any instant of the store's clock.
+//   - A tick that is decided and not open is never granted.
+//   - Every method is idempotent: the same request again (after a lost reply) changes nothing and
+//     gets the same answer.
+//   - An error means that the outcome is unknown, never that the claim was lost.
+//   - Answers come from a single round trip: one to claim, one to settle.
+//   - What carries an Until changes nothing when the store's clock is past it.
+//   - A claim whose TakeoverUntil has passed takes no lease for ended that only ran out.
+//   - The methods return when ctx ends.
+type Store interface {
+	// Claim asks for a tick. See [Status] for the answers.
+	Claim(ctx context.Context, c Claim) (Answer, error)
 
-// The values of Overlap.
-const (
-	OverlapAllow Overlap = iota
-	OverlapSkip
-	OverlapWait
-	OverlapQueue
-	OverlapReplace
-)
+	// Renew extends the leases of grants by their TTL, counted from now, and records their Attempt.
+	// Its answer for each grant is nil when the lease is extended. [ErrFenced] says that another
+	// holds the tick, or that it is settled. [ErrReplaced] and a [*CancelledError] say that the
+	// lease is not extended, since the tick has to make room for a newer one, or was cancelled.
+	// After any other error the outcome is unknown. A grant that the store has forgotten is written
+	// back.
+	Renew(ctx context.Context, grants []Grant) []error
 
-// Status is the kind of an [Answer].
-type Status int
+	// Settle records the outcome of the tick, finally, and keeps the grant's Note with it. It
+	// returns [ErrFenced] when the grant is not current; an expired lease that nobody else was
+	// granted since is current. A grant that the store has forgotten is settled.
+	Settle(ctx context.Context, g Grant, outcome Outcome) error
 
-const (
-	// Granted: the claimer holds the tick. Token, Attempt, Takeovers and Remaining say how.
-	Granted Status = iota + 1
-	// Held: Holder has it, and Remaining is the rest of its lease. Of a lock: see [LockAnswer].
-	Held
-	// Decided: it is settled, or was decided by another. Never again.
-	Decided
-	// Skipped: this claim has settled it as skipped, because another tick is open.
-	Skipped
-	// Lost: this claim has settled it as lost, because its lease ran out and it may not be granted
-	// again. The same request again is answered with Decided.
-	Lost
-	// Busy: another tick is open; Remaining is the rest of its lease. Or the claim has NoRoom. The
-	// claimed one is undecided.
-	Busy
-	// Early: NotBefore lies ahead; Remaining says how far. The tick is undecided.
-	Early
-	// Late: NotAfter has passed. The tick is undecided.
-	Late
-	// Unknown: there is no record of the name, so whether the tick was decided is unknown. Sync
-	// makes one. Or the record is older than what this client has seen of it: the store went back
-	// in time. It has got back what this client has seen; other clients may know more, and a Sync
-	// of theirs brings that back.
-	Unknown
-	// Queued: the tick is open and waits for another one. Holder has that one, and Remaining is the
-	// rest of its lease. Of a lock: as Held, and the claim waits in the queue.
-	Queued
-	// Paused: this claim has settled it as skipped, because the name is paused.
-	Paused
-	// OutOfBounds: the store's clock is past Until. Nothing has changed, whatever is asked for; Now
-	// says what time it is.
-	OutOfBounds
-)
+	// Release frees the tick at once: the next claim is granted it, with a higher token and
+	// attempt, as a takeover that Claim.Takeovers does not count. Tick 0 is free as if it had never
+	// been held. It returns [ErrFenced] when the grant is not current.
+	Release(ctx context.Context, g Grant) error
 
-func (s Status) String() string {
-	names := [...]string{"none", "granted", "held", "decided", "skipped", "lost", "busy", "early", "late", "unknown", "queued", "paused", "out_of_bounds"}
-	if s < 0 || int(s) >= len(names) {
-		return "invalid"
-	}
-	return names[s]
-}
+	// Skip settles, without a grant, every tick of a name after p.From up to p.To, provided that
+	// the watermark is p.From. It returns the watermark, and whether this request is the one that
+	// moved it. A watermark below p.From means what Unknown means of a claim.
+	Skip(ctx context.Context, p Skip) (watermark int64, passed bool, err error)
 
-// Answer is the answer to a claim.
-type Answer struct {
-	Status    Status
-	Token     int64         // the fencing token, below 2^53: of the grant, or of the one that is in the way; 0 for none
-	Attempt   int           // the run's number, from 1, of the same
-	Takeovers int           // takeovers that are left after this grant
-	Holder    string        // of Held, Busy and Queued
-	Remaining time.Duration // see [Status]; of a lease up to 2 % and 5 ms longer than its TTL, in a store with several clocks
-	Watermark int64         // the record's watermark after the claim
-	Now       time.Time     // the store's clock
-	Open      []Open        // the other open ticks of the name
-	Settled   []Settled     // other ticks that this claim has settled, reported once: they may not be granted again, or have made room
-	Payload   string        // of Granted: that the tick was triggered with
-	Former    *Former       // of Granted: who held it before, unless the answer is repeated; nil when nobody did, or a store does not say
-}
+	// Sync returns the records of names, and makes those that do not exist. Of the settled ticks they
+	// have the newest that succeeded or failed.
+	Sync(ctx context.Context, syncs []Sync) ([]Record, error)
 
-// Former says who held a tick before it was taken over.
-type Former struct {
-	Holder  string
-	Token   int64
-	Attempt int
-	Ended   time.Time // when the lease ran out, by the store's clock; zero when the holder released it
-}
+	// Time returns the store's clock, and since when the store remembers: a later since than before
+	// shows that it has lost what it knew.
+	Time(ctx context.Context) (now, since time.Time, err error)
 
-// Open is a tick that is not settled: it was granted, or waits for another one.
-type Open struct {
-	Tick      int64
-	Token     int64         // 0 when it waits
-	Attempt   int           // 0 when it waits
-	Holder    string        // who asked for it, when it waits
-	Remaining time.Duration // of its lease; 0 when it is free or waits
-	// CancelledBy is who cancelled it, while its holder has not settled it. Only Inspect fills it
-	// in.
-	CancelledBy string
-}
+	// Records are shown without being changed, and watched.
 
-// Grant identifies one grant, and holds all that a store needs to write it back.
-type Grant struct {
-	Name      string
-	Tick      int64
-	Holder    string
-	Request   string
-	Token     int64
-	Attempt   int
-	Takeovers int
-	TTL       time.Duration
-	Payload   string // that the tick was triggered with
-	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
-}
+	// Inspect returns the record of name; the zero Record, but for its name, when there is none.
+	Inspect(ctx context.Context, name string) (Record, error)
 
-// ReturnGrace is how long leases of a TTL that ran out while a store was away are left to their
-// holders after its return. It is the time in which a client that lives connects again (within a
-// second), has a call that hangs time out (within a second, or a quarter of the TTL), and settles.
-func ReturnGrace(ttl time.Duration) time.Duration { return time.Second + min(ttl/2, 2*time.Second) }
+	// Watch calls wake with the name of each such record until ctx ends or the connection fails. It
+	// also passes the tick when that was triggered, [PauseChanged] when it is about a pause,
+	// [Cancelling] when a tick was cancelled, and 0 otherwise. It calls wake with the empty name
+	// once it listens: earlier events may have been missed. Calls can get lost or come twice: never
+	// wait for one without a limit.
+	Watch(ctx context.Context, wake func(name string, tick int64)) error
 
-// MaxOpen is how many ticks of a name may be open at once: one more is skipped, whatever its
-// Overlap, and a further trigger is Limited.
-const MaxOpen = 256
+	// People, and programs on their behalf, control a name that others contend for.
 
-// MaxNote is the greatest length of a note, in bytes. A longer one is cut.
-const MaxNote = 4096
+	// Pause makes every claim of a new tick settle it as skipped, until Resume. Open ticks go on,
+	// and triggered ones are granted. A name that is paused already stays so since then; a new reason
+	// takes the place of the old one, with who gave it. It returns the pause in force, or [ErrUnknown] when there is no record.
+	Pause(ctx context.Context, name string, p Pause) (Pause, error)
 
-// Skip settles ticks that nobody runs.
-type Skip struct {
-	Name     string
-	From, To int64 // From is the watermark that the caller knows; To is above it
-	Outcome  Outcome
-	Request  string    // distinguishes skips, as in [Claim]
-	Holder   string    // the caller; matches the pattern of a name
-	Note     string    // as in [Grant]
-	Until    time.Time // as in [Claim]; past it Skip returns a [*BoundsError]
-}
+	// Resume ends the pause, and decides every tick that was due by now: those that nobody has
+	// claimed meanwhile are skipped as well. The watermark moves to now in Unix ms, less the Jitter
+	// of the [Policy]: a tick after that is skipped by its claim, if NotBefore is not later than
+	// the Resume. It returns the pause that it ended, or nil if there was
+	// none. A repeated Resume whose first answer was lost returns nil as well.
+	Resume(ctx context.Context, name string, r Resume) (*Pause, error)
 
-// Sync asks for a record, and says how to make it when there is none.
-type Sync struct {
-	Name      string
-	Watermark int64 // the watermark of a new record: everything up to it counts as decided
-	Known     int64 // as in [Claim]
+	// Trigger opens a tick, now in Unix ms or a little more, that waits to be claimed, or says why
+	// not. See [TriggerStatus]. The same request again gets the same answer, while the tick waits,
+	// and for TriggeredFor. Who sends it again keeps the first Until, less than TriggeredFor away:
+	// so it is refused before it is forgotten. The [Policy] of the record binds every trigger. It
+	// returns [ErrUnknown] when there is no record, and [ErrPayloadDiffers] for a Key that came
+	// with another Payload before.
+	//
+	// The tick may be past the watermark. A claim of it sets OnlyOpen, so that it is not granted
+	// again when it is settled.
+	Trigger(ctx context.Context, t Trigger) (Triggered, error)
 
-	// Paused, when it is not nil, pauses a new record: so a pause outlives what the store forgets.
-	Paused *Pause
-	// Revision, when it is not empty, identifies the definition of the ticks, and is kept in the
-	// record. It has at most 64 printable characters of ASCII without spaces.
-	Revision string
-	// Schedule is the definition that the Revision stands for, in a form that the caller can read
-	// again: see [Record]. At most MaxSchedule printable characters of ASCII.
-	Schedule string
+	// Cancel ends a tick that is open. One that waits, is released, or whose lease has run out is
+	// settled as cancelled at once. One that is held is marked. Its holder's next renewal returns
+	// [ErrCancelled] and extends nothing, and [Store.Watch] passes it with [Cancelling]. If the
+	// lease runs out first, the next claim of the name settles the tick as cancelled. It is never
+	// granted again. It returns [ErrUnknown] when there is no record.
+	//
+	// The same cancel again, by anybody, changes nothing; while the tick is one of the last Remembered
+	// that were settled, the answer stays the same too.
+	Cancel(ctx context.Context, c Cancel) (Cancelled, error)
 
-	// Policy is that of a new record. Defines makes an existing record take it, too. A caller sets
-	// it once, when it has got the definition. So the newest definition is in force, and callers
-	// that only read the record change nothing.
-	Policy  Policy
-	Defines bool
+	// Repair brings a watermark that lies ahead of the store's clock back to it, in ms. Ticks past
+	// the new watermark that are open stay so: their holders may renew and settle them. They, and
+	// those past it that the record remembers as settled one by one, are never granted again. A
+	// claim of one is Decided, and moves the watermark to it. Ticks skipped as a range are
+	// undecided again. The rate of triggers starts again, and triggers and keys of the future that
+	// the record remembers do not count. A pause, a revision or a schedule of the future is in
+	// force since now. Tokens go on rising.
+	//
+	// A record of which nothing lies ahead stays as it is. It returns [ErrUnknown] when there is no
+	// record. [Store.Watch] passes [PauseChanged] when something changed.
+	Repair(ctx context.Context, r Repair) (Repaired, error)
 
-	// Until is as in [Claim]; past it Sync returns a [*BoundsError], and may have synced others of
-	// its names.
-	Until time.Time
-}
+	// Remove removes the record of a name with its history and its journal. It refuses while a tick
+	// is open, and when the record has changed since the caller read it. A claim that comes before
+	// it changes the record, so that nothing is removed; one that comes after it finds no record:
+	// [Unknown]. A record that is made later is a new one, whose tokens are higher than all before.
+	//
+	// The same request again finds nothing to remove. The lock of the name stays. [Store.Watch]
+	// passes [PauseChanged] when a record was removed.
+	Remove(ctx context.Context, r Remove) (Removed, error)
 
-// MaxSchedule is the greatest length of a Sync's Schedule, in bytes.
-const MaxSchedule = 512
+	// Names lists names that have a record, about count at a time, in no order. Give an empty
+	// cursor first and then the returned next, which is empty when there are no more. A name that
+	// has a record throughout is listed, perhaps twice.
+	Names(ctx context.Context, cursor string, count int) (names []string, next string, err error)
+	// Summarize returns a summary of each of the names, in their order: at most MaxSummaries.
+	Summarize(ctx context.Context, names []string) ([]Summary, error)
 
-// MaxSchedules is how many schedules a record keeps at most.
-const MaxSchedules = 4
+	// A journal has notes for people, apart from the records: acts of people about a name, and
+	// observations. Each name has one, and so has the namespace: that of the empty name. It keeps its
+	// newest notes: [MaxNotes] at most, and at least a quarter of that. No decision depends on one.
 
-// Schedule is one schedule that a name has had.
-type Schedule struct {
-	Since time.Time // when a Sync first brought it, after another or none, by the store's clock in microseconds
-	Text  string    // empty when the Sync did not say
+	// Append adds a note, with the store's time. The same request again (after a lost reply) changes
+	// nothing while its note is kept, whatever the text. The request matches the pattern of a name.
+	Append(ctx context.Context, name, request string, text []byte) error
+	// Notes returns the newest n notes of a name, newest first; all that are kept when n is below 1.
+	Notes(ctx context.Context, name string, n int) ([]JournalEntry, error)
+
+	// The audit log has the acts of people on the namespace. It is one list for all names, and outlives
+	// the records and journals that it is about. When it exceeds its budget in bytes, the oldest
+	// entries are removed.
+
+	// AppendAudit adds an entry, with the store's time. The same request again (after a lost reply)
+	// changes nothing while its entry is among the newest. The request matches the pattern of a
+	// name.
+	AppendAudit(ctx context.Context, request string, text []byte) error
+
+	// Audit returns n entries, or what there is, newest first: n from 1 to MaxAuditPage. The cursor
+	// is "" at first, and then the Next of the page before. Entries that come meanwhile do not move
+	// those of later pages.
+	Audit(ctx context.Context, cursor string, n int) (AuditPage, error)
+
+	// SetAuditBudget sets the budget of the namespace, in bytes, from MinAuditBudget to
+	// MaxAuditBudget, for all who append. A smaller one than before removes the oldest entries at
+	// once.
+	SetAuditBudget(ctx context.Context, bytes int) error
+
+	// Locks: permits of a name, of which several holders may have some, and a queue of waiters. A lock
+	// is apart from the record of its name, and has no memory. What is said above of atomicity, time,
+	// tokens and repeated requests holds for locks too; package lock makes of them what programs know.
+
+	// ClaimLock asks for permits of a lock. Status of the answer is [Granted], [Held] or [Queued].
+	ClaimLock(ctx context.Context, c LockClaim) (LockAnswer, error)
+
+	// RenewLocks extends the leases of grants by their TTL, counted from now. It answers for each
+	// grant: nil when extended, [ErrFenced] when it has ended or was taken away, any other error
+	// when the outcome is unknown. A grant that the store has forgotten is written back if there is
+	// room for it.
+	RenewLocks(ctx context.Context, grants []LockGrant) []error
+
+	// ReleaseLock gives back what a grant holds, and the place in the queue of its Holder and
+	// Request. With Token 0 that is whatever these have: for a claim whose answer was lost. When
+	// Pending is set, it refuses later claims of this Holder and Request, for [WithdrawnFor]. It
+	// returns [ErrFenced] when the grant was taken away.
+	ReleaseLock(ctx context.Context, g LockGrant) error
+
+	// Lock returns the lock of that name; the zero Lock, but for its name, when nobody holds it or
+	// waits for it.
+	Lock(ctx context.Context, name string) (Lock, error)
+
+	// Locks lists the locks that are held or waited for and whose names begin with prefix, about
+	// count at a time, in no order. Give the cursor "" first and then the returned next, which is
+	// "" when there are no more. A lock that is held throughout is listed, perhaps twice.
+	Locks(ctx context.Context, prefix, cursor string, count int) (locks []Lock, next string, err error)
+
+	// ForceRelease takes the grant with this token away from its holder and reports whether it was
+	// held. The holder is notified: its next renewal is answered with [ErrFenced]. Until then it
+	// works on, so that what it still writes has to be refused by its token.
+	ForceRelease(ctx context.Context, name string, token int64) (held bool, err error)
+
+	// Listen calls wake until ctx ends or the connection fails. It passes the requests that can be
+	// granted now, those whose grants were taken away, and those that set Notify. It calls wake
+	// with the empty name once it listens: earlier events may have been missed. Calls can get lost
+	// or come twice: never wait for one without a limit. No requests means any of that name. wake
+	// must not block.
+	Listen(ctx context.Context, wake func(name string, requests []string)) error
+
+	// Limits count how often something happens, by the store's clock.
+
+	// Take takes units of a limit, all that are asked for or none. The zero state of a name is that
+	// nothing was taken. Several calls for one name at one time may travel as one; each is answered
+	// as if they had come one by one.
+	//
+	// A call whose reply got lost is asked for again with the same id while its caller waits, and
+	// is answered as before. An error means that it is unknown whether the units were taken: more
+	// than that are never taken.
+	Take(ctx context.Context, t Take) (Taken, error)
+
+	// Members are those who take part, and those who did a while ago.
+
+	// SendHeartbeat says that holder lives, for the given time, and keeps info about it: at most
+	// MaxInfo bytes. A life of 0 takes holder off at once.
+	SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
+	// Members returns those that live, sorted by holder.
+	Members(ctx context.Context) ([]Member, error)
+
+	// FormerMembers returns the members whose life ended, or that were taken off, within the last
+	// FormerFor. The one with the newest last heartbeat comes first, and there are at most
+	// MaxFormer. Remaining is 0. One that is announced again is not among them.
+	FormerMembers(ctx context.Context) ([]Member, error)
+
+	// MembersBut returns what Members does, but leaves Info out where its [InfoDigest] is the one
+	// that known has for the member's holder. Then Known is true.
+	MembersBut(ctx context.Context, known map[string]string) ([]Member, error)
+
+	// Heartbeat does in one call what a member does every few seconds: it announces the member, asks for
+	// the store's time, and reads the members when they have changed.
+	Heartbeat(ctx context.Context, h Heartbeat) (Pulse, error)
+
+	// Sets are byte strings that many clients share. Each is kept once, under its [SetDigest],
+	// for as long as a client reports that it is used. It may be lost sooner (the store was emptied, or
+	// had no memory left), and its users then put it again.
+
+	// PutSet keeps a set for life from now, also where it is kept already. It has 1 to MaxSet
+	// bytes; life is at least 1 ms.
+	PutSet(ctx context.Context, set []byte, life time.Duration) error
+	// KeepSets extends the lives of sets to life from now, and reports of each whether it is kept.
+	KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
+	// GetSets returns the sets with these digests, in their order; nil for each that is not kept.
+	GetSets(ctx context.Context, digests []string) ([][]byte, error)
+
+	// A member publishes messages to all members. They are hints: any of them may be lost, delayed, repeated or
+	// reordered, and nothing may depend on one.
+
+	// Publish sends a message to everybody who subscribes at the time, the sender included. A message
+	// has 1 to MaxMessage bytes; another is refused.
+	Publish(ctx context.Context, message []byte) error
+	// Tell sends letters, each to those who subscribe with its name. A store that cannot reach one
+	// subscriber without all others returns false, and sends nothing.
+	Tell(ctx context.Context, letters []Letter) (told bool, err error)
+	// Subscribe calls receive with each message, and each letter to one of the names, until ctx ends or
+	// the connection fails, and returns why it ended. receive must not block or change the message, and
+	// may be called by several goroutines at once.
+	Subscribe(ctx context.Context, receive func(message []byte), names ...string) error
+
+	// Progress is how far somebody has come with a name: a small value that is changed by
+	// compare-and-set. Notifications are made with it.
+
+	// Progress returns the values of names, in their order: at most MaxSummaries. The empty name is
+	// the value of the whole namespace.
+	Progress(ctx context.Context, names []string) ([]Progress, error)
+
+	// SetProgress replaces the value of p.Name by p.Data, or removes it for no Data, provided that the
+	// present one is of the Version of p. It returns the present value, and whether that is the one of
+	// p: also when an earlier call has set it. An error means that the outcome is unknown.
+	SetProgress(ctx context.Context, p Progress) (present Progress, done bool, err error)
+
+	// The namespace names the fleet. It is part of each tick's identity, which runs pass on to what they
+	// call.
+
+	// Namespace returns the namespace, always the same. It matches the pattern of a name.
+	Namespace() string
+
+	// ReachedSince returns since when the server that keeps the record of name has answered this
+	// process with no gap above gap, until when that lasts without another answer, and whether it
+	// does so now.
+	ReachedSince(name string, gap time.Duration) (since, until steady.Instant, ok bool)
+
+	// Check makes the calls that a fleet depends on, and returns nil when all of them work.
+	// Otherwise the error joins a [*CheckError] for each call that fails. When the store does not
+	// answer at all, it is the error of the first call. It writes one small record, the lock
+	// solotick-check, which nobody waits for.
+	Check(ctx context.Context) error
+
+	// Hint says what to change when a call fails with err; "" when the store has nothing to say
+	// about it.
+	Hint(err error) string
+
+	// Warnings returns what is wrong with the settings of the server, as far as that says them; none
+	// when it does not answer.
+	Warnings(ctx context.Context) []Warning
 }

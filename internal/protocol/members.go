@@ -1,10 +1,32 @@
 package protocol
 
 import (
+	"crypto/sha1"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
+
+const (
+	// FormerFor is for how long a former member is kept.
+	FormerFor = 24 * time.Hour
+	// MaxFormer is how many of them are kept.
+	MaxFormer = 64
+)
+
+// MaxInfo is the greatest length of what a member says about itself, in bytes.
+const MaxInfo = 64 << 10
+
+// Member is one who takes part.
+type Member struct {
+	Holder        string
+	Info          []byte
+	Remaining     time.Duration // of its life, unless it is announced again
+	LastHeartbeat time.Time     // when it was announced last, or taken off, by the store's clock; zero when that is not known
+	Known         bool          // of [Store.MembersBut]: the caller knows the Info, which is left out
+}
 
 // Heartbeat announces a member.
 type Heartbeat struct {
@@ -61,4 +83,24 @@ func CheckMember(holder string, info []byte) error {
 		faults = append(faults, fmt.Errorf("lease: info: %d bytes about %q, must be at most %d", len(info), holder, MaxInfo))
 	}
 	return errors.Join(faults...)
+}
+
+// MembersVersion identifies members together with what they say. Where Known is set, that is what
+// known has for the holder.
+func MembersVersion(members []Member, known map[string]string) string {
+	sum := sha1.New()
+	for _, m := range members {
+		digest := known[m.Holder]
+		if !m.Known {
+			digest = InfoDigest(m.Info)
+		}
+		_, _ = io.WriteString(sum, m.Holder+" "+digest+"\n") // a hash cannot fail
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// InfoDigest is the digest of a member's info: the first 16 digits of its SHA-1.
+func InfoDigest(info []byte) string {
+	sum := sha1.Sum(info)
+	return hex.EncodeToString(sum[:8])
 }
