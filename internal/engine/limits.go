@@ -110,7 +110,7 @@ var errDisagree = errors.New("the store does not decide by the rules of this rel
 // they give the answers.
 func (s *Session) takeThere(ctx context.Context, name string, b *takenBatch) error {
 	key := limitPrefix + name
-	known, _ := s.guess.get(key)
+	known, _ := s.known.get(key)
 	q := &Taking{Name: name, ID: b.id, List: b.list, Known: known.Version.Stamp, Instead: -1}
 	now := s.clock.reckon()
 	for {
@@ -132,7 +132,7 @@ func (s *Session) takeThere(ctx context.Context, name string, b *takenBatch) err
 			if b.taken, granted = a.Limit.Decide(b.list, a.Decision, record.At(now)); !a.Repeated && granted != a.OK {
 				return errDisagree
 			}
-			s.guess.set(key, driver.Value{Version: driver.Version{Stamp: a.Stamp}, Data: a.Limit.Encode(a.Stamp)})
+			s.known.set(key, driver.Value{Version: driver.Version{Stamp: a.Stamp}, Data: a.Limit.Encode(a.Stamp)})
 			return nil
 		case a.Stamp < q.Known && a.Stamp != q.Instead:
 			var newer record.Limit

@@ -2,10 +2,13 @@
 package wire
 
 import (
+	"hash/fnv"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/jobs"
 )
 
 // The outcomes of a tick. Stores settle the last four on their own as well.
@@ -67,3 +70,90 @@ const (
 	ViaAPI     = "api"
 	ViaConsole = "console"
 )
+
+// Due is when a tick of a job is to start, both in Unix ms. The jitter depends on nothing but the
+// job and the tick: it is the same everywhere.
+func Due(job string, tick int64, jitter time.Duration) int64 {
+	most := jitter.Milliseconds()
+	if most <= 0 {
+		return tick
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(strconv.AppendInt([]byte(job), tick, 10))
+	return tick + int64(h.Sum64()%uint64(most+1))
+}
+
+// The states of a tick.
+const (
+	StateRunning = "running" // a replica holds it
+	// StateRetrying is of one whose last attempt failed: its holder waits to make the next.
+	StateRetrying = "retrying"
+	StateWaiting  = "waiting" // it waits for its turn, or was triggered and waits to be claimed
+	StateFree     = "free"    // its holder gave it up, or its lease ran out: the next replica to claim it runs it
+	StateSettled  = "settled"
+)
+
+// The kinds of facts: fleet.Fact says what each is about.
+const (
+	FactTriggered = "triggered"
+	FactPaused    = "paused"
+	FactResumed   = "resumed"
+	FactTakeover  = "takeover"
+	FactEdited    = "edited"
+	FactRepaired  = "repaired"
+	FactCancelled = "cancelled"
+	FactReleased  = "released"
+	FactForgotten = "forgotten"
+	FactAway      = "away"
+	FactAbsent    = "absent"
+	FactHeld      = "held"
+)
+
+// What can be known of a tick that is neither open nor among the outcomes that the store keeps:
+// fleet.Explanation says it.
+const (
+	NotScheduled = "not_scheduled"
+	Future       = "future"
+	Undecided    = "undecided"
+	NotKept      = "not_kept"
+	NoTick       = "no_tick"
+)
+
+// FailingRun says that attempts of a run have failed, and that its replica makes another: it waits
+// for that, or has begun it lately.
+type FailingRun struct {
+	Job      string    `json:"-"`
+	Token    int64     `json:"-"`        // of the run's lease
+	Attempt  int       `json:"attempt"`  // the last that failed
+	Failures int       `json:"failures"` // how many failed, one after the other
+	Since    time.Time `json:"since"`    // when the first of them did, by fleet time
+	Error    string    `json:"error"`    // of the last one, on one line: see FailingError
+	Next     time.Time `json:"next"`     // when the next attempt begins
+}
+
+// maxFailing bounds the error of a FailingRun, in bytes.
+const maxFailing = 240
+
+// FailingError is an error on one line: its beginning, and its end, where a command's last output
+// is.
+func FailingError(text string) string {
+	return strings.Join(strings.Fields(shortError(text, maxFailing)), " ")
+}
+
+// leastWait is the least wait before a leader task is started again, whatever its policy says.
+const leastWait = 100 * time.Millisecond
+
+// Waits returns the least and the greatest wait before a leader task is started again.
+func Waits(policy jobs.Retry) (least, most time.Duration) {
+	return max(policy.Backoff, leastWait), max(policy.MaxBackoff, leastWait)
+}
+
+// doesWell is the least value of DoesWell: a task that ends every few minutes fails all the time.
+const doesWell = 5 * time.Minute
+
+// DoesWell is how long an attempt has to run until those before it that failed do not count any
+// more: two of the longest waits, and 5 min at least.
+func DoesWell(policy jobs.Retry) time.Duration {
+	_, most := Waits(policy)
+	return max(2*most, doesWell)
+}
