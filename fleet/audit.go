@@ -9,10 +9,10 @@ import (
 // AuditLog is a page of the audit log: acts of people, newest first. Facts have no other kinds than
 // triggered, paused, resumed, cancelled, repaired, forgotten and released.
 type AuditLog struct {
-	Facts  []Fact `json:"acts"`
-	Next   string `json:"next"`         // the cursor of older facts; empty when there are none
-	Used   int    `json:"used_bytes"`   // bytes that the whole log takes in the store
-	Budget int    `json:"budget_bytes"` // bytes that it may take: then the oldest acts are removed
+	Facts  []Fact `api:"acts"`
+	Next   string `api:"next"`         // the cursor of older facts; empty when there are none
+	Used   int    `api:"used_bytes"`   // bytes that the whole log takes in the store
+	Budget int    `api:"budget_bytes"` // bytes that it may take: then the oldest acts are removed
 }
 
 // Audit returns n acts of people, newest first: n from 1 to 1000. It has acts from every interface,

@@ -14,15 +14,15 @@ import (
 type Cancelled struct {
 	// Status is pending when a replica runs the tick, and is notified; settled when it has ended as
 	// cancelled; not_open when it was settled otherwise, or never opened.
-	Status    protocol.CancelStatus `json:"status"`
-	Job       string                `json:"job"`
-	Tick      time.Time             `json:"tick"`
-	ID        string                `json:"id"`      // the tick's identity, as jobs.Run.TickID
-	By        string                `json:"by"`      // who cancelled it first; empty when it was not open
-	Replica   string                `json:"replica"` // that runs it, of pending
-	Remaining time.Duration         `json:"left_ms"` // of its lease, after which the tick is settled as cancelled even if that replica is gone
+	Status    protocol.CancelStatus `api:"status"`
+	Job       string                `api:"job"`
+	Tick      time.Time             `api:"tick"`
+	ID        string                `api:"id"`      // the tick's identity, as jobs.Run.TickID
+	By        string                `api:"by"`      // who cancelled it first; empty when it was not open
+	Replica   string                `api:"replica"` // that runs it, of pending
+	Remaining time.Duration         `api:"left_ms"` // of its lease, after which the tick is settled as cancelled even if that replica is gone
 
-	Entry *Entry `json:"entry"` // the tick's entry once Await has returned; Cancel leaves it nil
+	Entry *Entry `api:"entry"` // the tick's entry once Await has returned; Cancel leaves it nil
 }
 
 // ErrNotCancellable is returned by [Fleet.Cancel] for a leader task.

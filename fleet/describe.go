@@ -16,43 +16,43 @@ import (
 
 // Description is the one view of a job.
 type Description struct {
-	Namespace string    `json:"namespace"`
-	Now       time.Time `json:"now"` // fleet time
+	Namespace string    `api:"namespace"`
+	Now       time.Time `api:"now"` // fleet time
 	JobStatus
 
 	// Definitions are those that live replicas have of the job, by revision: that of the given job
 	// first, then by how many have it. The schedule in force is in JobStatus.
-	Definitions []Definition `json:"definitions"`
-	Differences []string     `json:"differences"` // the fields in which they differ, sorted; none where one of them is not known
+	Definitions []Definition `api:"definitions"`
+	Differences []string     `api:"differences"` // the fields in which they differ, sorted; none where one of them is not known
 
-	Coming   []time.Time           `json:"coming"`        // the next ticks, the first of which is Next
-	Outcomes []Entry               `json:"outcomes"`      // the newest that were settled, newest tick first
-	Counts   map[lease.Outcome]int `json:"counts"`        // of the outcomes that the store keeps; a range counts for as many ticks as were counted
-	Since    time.Time             `json:"counted_since"` // when the oldest of them was settled; zero when there are none
+	Coming   []time.Time           `api:"coming"`        // the next ticks, the first of which is Next
+	Outcomes []Entry               `api:"outcomes"`      // the newest that were settled, newest tick first
+	Counts   map[lease.Outcome]int `api:"counts"`        // of the outcomes that the store keeps; a range counts for as many ticks as were counted
+	Since    time.Time             `api:"counted_since"` // when the oldest of them was settled; zero when there are none
 
 	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those
 	// took; 0 when there are none.
-	Runs    int           `json:"runs"`
-	Median  time.Duration `json:"median_ms"`
-	Longest time.Duration `json:"longest_ms"`
+	Runs    int           `api:"runs"`
+	Median  time.Duration `api:"median_ms"`
+	Longest time.Duration `api:"longest_ms"`
 
 	// HistoryBytes is about how many bytes the outcomes take in the store, and HistoryLimit how
 	// many they may take: 0 where the job is not given.
-	HistoryBytes int `json:"history_used_bytes"`
-	HistoryLimit int `json:"history_limit_bytes"`
+	HistoryBytes int `api:"history_used_bytes"`
+	HistoryLimit int `api:"history_limit_bytes"`
 
-	Facts []Fact `json:"facts"` // of the job's journal, newest first; none where the store keeps none
+	Facts []Fact `api:"facts"` // of the job's journal, newest first; none where the store keeps none
 }
 
 // Definition is a job as some replicas have it.
 type Definition struct {
-	Revision string   `json:"revision"`
-	Replicas []string `json:"replicas"`              // sorted
-	Given    bool     `json:"of_this_configuration"` // it is that of the given job
+	Revision string   `api:"revision"`
+	Replicas []string `api:"replicas"`              // sorted
+	Given    bool     `api:"of_this_configuration"` // it is that of the given job
 
 	// Fields is the text of each field, by its name in a configuration file, without secrets; nil
 	// where the store does not have it. See [jobs.Job.Fields].
-	Fields map[string]string `json:"fields"`
+	Fields map[string]string `api:"fields"`
 }
 
 // Describe looks at one job. job may be nil when only replicas, or only the store, know its

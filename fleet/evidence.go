@@ -11,13 +11,13 @@ import (
 
 // Holder is a replica that held a tick before another took it over.
 type Holder struct {
-	Replica  string    `json:"replica"`
-	Token    int64     `json:"token"`
-	Attempt  int       `json:"attempt"`
-	From     time.Time `json:"from"`     // when it was granted
-	To       time.Time `json:"to"`       // when its lease ran out, or when the next was granted what it released
-	Released bool      `json:"released"` // it gave the tick up; otherwise its lease ran out: it died, froze, or could not reach the store
-	Next     string    `json:"next"`     // who took it over
+	Replica  string    `api:"replica"`
+	Token    int64     `api:"token"`
+	Attempt  int       `api:"attempt"`
+	From     time.Time `api:"from"`     // when it was granted
+	To       time.Time `api:"to"`       // when its lease ran out, or when the next was granted what it released
+	Released bool      `api:"released"` // it gave the tick up; otherwise its lease ran out: it died, froze, or could not reach the store
+	Next     string    `api:"next"`     // who took it over
 }
 
 // annotate adds to entries what the journal knows of them, and the leaders whose leases ran out.

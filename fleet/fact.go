@@ -32,40 +32,40 @@ type Fact struct {
 	//	away      the store did not answer By, from From to To
 	//	absent    no heartbeat reached the store between From, by Replica, and To, by By
 	//	held      By claimed nothing from From to To, because it did not trust the store's clock
-	Kind string    `json:"kind"`
-	At   time.Time `json:"at" journal:"-"` // when it was noted, by fleet time
-	Tick time.Time `json:"tick"`           // zero where there is none; of a takeover of a leader task, too
-	By   string    `json:"by"`             // who did it, or the replica that noticed it
+	Kind string    `api:"kind"`
+	At   time.Time `api:"at" journal:"-"` // when it was noted, by fleet time
+	Tick time.Time `api:"tick"`           // zero where there is none; of a takeover of a leader task, too
+	By   string    `api:"by"`             // who did it, or the replica that noticed it
 
 	// Of acts: the reason that By gave, and the way it was asked for, as in [Act].
-	Reason string `json:"reason,omitempty"`
-	Via    string `json:"via,omitempty"`
+	Reason string `api:"reason,omitempty"`
+	Via    string `api:"via,omitempty"`
 
-	Job     string    `json:"job,omitempty"`  // of forgotten, which is in the journal of the fleet, and of all in the audit log
-	Lock    string    `json:"lock,omitempty"` // of released
-	Key     string    `json:"key,omitempty"`  // Why is of a pause, also of one that has ended
-	Why     string    `json:"why,omitempty"`
-	Payload int       `json:"payload_bytes,omitempty" journal:"payload"` // of triggered: how many bytes it gave to the run
-	Pauser  string    `json:"paused_by,omitempty" journal:"pauser"`      // of resumed: who had paused the job
-	From    time.Time `json:"from"`                                      // by fleet time, in milliseconds
-	To      time.Time `json:"to"`
+	Job     string    `api:"job,omitempty"`  // of forgotten, which is in the journal of the fleet, and of all in the audit log
+	Lock    string    `api:"lock,omitempty"` // of released
+	Key     string    `api:"key,omitempty"`  // Why is of a pause, also of one that has ended
+	Why     string    `api:"why,omitempty"`
+	Payload int       `api:"payload_bytes,omitempty" journal:"payload"` // of triggered: how many bytes it gave to the run
+	Pauser  string    `api:"paused_by,omitempty" journal:"pauser"`      // of resumed: who had paused the job
+	From    time.Time `api:"from"`                                      // by fleet time, in milliseconds
+	To      time.Time `api:"to"`
 
 	// Of takeover: the former holder, with its grant. Released says that it gave the tick up;
 	// otherwise its lease ran out at To. Of absent, Replica is the one whose heartbeat was the
 	// last.
-	Replica  string `json:"replica,omitempty"`
-	Token    int64  `json:"token,omitempty"`
-	Attempt  int    `json:"attempt,omitempty"`
-	Released bool   `json:"released,omitempty"`
+	Replica  string `api:"replica,omitempty"`
+	Token    int64  `api:"token,omitempty"`
+	Attempt  int    `api:"attempt,omitempty"`
+	Released bool   `api:"released,omitempty"`
 
-	Groups   []string `json:"groups,omitempty"`   // of absent: no replica that serves one of them; empty for no replica at all
-	Schedule string   `json:"schedule,omitempty"` // of edited: the new one
-	Before   string   `json:"before,omitempty"`   // and the one before; empty when it is not known
-	Living   int      `json:"-" journal:"living"` // of away and held: how many replicas By had seen before, itself included; 0 when it had seen none
+	Groups   []string `api:"groups,omitempty"`   // of absent: no replica that serves one of them; empty for no replica at all
+	Schedule string   `api:"schedule,omitempty"` // of edited: the new one
+	Before   string   `api:"before,omitempty"`   // and the one before; empty when it is not known
+	Living   int      `api:"-" journal:"living"` // of away and held: how many replicas By had seen before, itself included; 0 when it had seen none
 
 	// Step belongs to held. It is how far the store's clock had stepped, in milliseconds, above 0
 	// when forward. It is 0 when By had just started, and the clock disagreed with its machine's.
-	Step time.Duration `json:"step_ms,omitempty"`
+	Step time.Duration `api:"step_ms,omitempty"`
 }
 
 // Request identifies what f is about, so that a fact which several notice, or somebody notes twice,

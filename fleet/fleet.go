@@ -44,10 +44,10 @@ func (f *Fleet) Now(ctx context.Context) (time.Time, error) {
 
 // Pause is a pause of a job in the whole fleet.
 type Pause struct {
-	By     string    `json:"by"`
-	Reason string    `json:"why"`   // at most 1024 bytes, in UTF-8
-	Since  time.Time `json:"since"` // by fleet time
-	Before bool      `json:"-"`     // of [Fleet.Pause]: the job was paused before, at Since
+	By     string    `api:"by"`
+	Reason string    `api:"why"`   // at most 1024 bytes, in UTF-8
+	Since  time.Time `api:"since"` // by fleet time
+	Before bool      `api:"-"`     // of [Fleet.Pause]: the job was paused before, at Since
 }
 
 // pauseOf is nil for nil.

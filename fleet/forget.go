@@ -13,10 +13,10 @@ import (
 
 // Forgotten names the removed record.
 type Forgotten struct {
-	Job       string    `json:"job"`
-	Watermark time.Time `json:"watermark"`
-	Outcomes  int       `json:"outcomes"` // how many outcomes the history had
-	By        string    `json:"by"`       // who removed it; empty of [Fleet.Forgettable]
+	Job       string    `api:"job"`
+	Watermark time.Time `api:"watermark"`
+	Outcomes  int       `api:"outcomes"` // how many outcomes the history had
+	By        string    `api:"by"`       // who removed it; empty of [Fleet.Forgettable]
 }
 
 // ErrInUse is matched by the error of [Fleet.Forget] for a job that somebody may still work on.

@@ -14,47 +14,47 @@ import (
 
 // Entry is a tick in a job's history, or a range of ticks that were settled together.
 type Entry struct {
-	Job       string    `json:"job"`
-	ID        string    `json:"id"`        // as jobs.Run.TickID; of a range, that of its end
-	Scheduled time.Time `json:"scheduled"` // of a range, its end; zero for a plain lock, which has no time
-	From      time.Time `json:"from"`      // the range begins after it; zero for one tick
-	Count     int       `json:"count"`     // ticks in the range, where the replica that settled it counted them; otherwise 0. 1 for one tick
-	Triggered bool      `json:"triggered"` // asked for by hand, not by the schedule
+	Job       string    `api:"job"`
+	ID        string    `api:"id"`        // as jobs.Run.TickID; of a range, that of its end
+	Scheduled time.Time `api:"scheduled"` // of a range, its end; zero for a plain lock, which has no time
+	From      time.Time `api:"from"`      // the range begins after it; zero for one tick
+	Count     int       `api:"count"`     // ticks in the range, where the replica that settled it counted them; otherwise 0. 1 for one tick
+	Triggered bool      `api:"triggered"` // asked for by hand, not by the schedule
 	// State is one of five. A tick is running while a replica runs it, and retrying while that
 	// waits to make the next attempt: see Failing. It is waiting for its place, or to be claimed
 	// after a trigger. It is free when it was given up, or its lease ran out: the next replica that
 	// claims it runs it. Otherwise it is settled.
-	State   string        `json:"state"`
-	Outcome lease.Outcome `json:"outcome"` // empty unless settled
+	State   string        `api:"state"`
+	Outcome lease.Outcome `api:"outcome"` // empty unless settled
 	// Started is when the last run began, by fleet time. Where its replica did not report it, it is
 	// when the tick was granted. Zero when it never ran.
-	Started     time.Time     `json:"started"`
-	Ended       time.Time     `json:"ended"`        // when the run ended; where none did, when it was settled; zero while it is not
-	SettledAt   time.Time     `json:"-"`            // when the outcome was recorded, by the store's clock; zero unless settled
-	Replica     string        `json:"replica"`      // that runs or settled it; of one that waits, who asked for it
-	Remaining   time.Duration `json:"left_ms"`      // of the lease of one that runs, unless it is renewed
-	Token       int64         `json:"token"`        // 0 when it was never granted
-	Attempts    int           `json:"attempt"`      // runs so far, across retries and takeovers; 0 when it was never granted
-	CancelledBy string        `json:"cancelled_by"` // who cancelled it; the state says whether it has ended for that
-	Reason      string        `json:"reason"`       // why there was no run, or why it ended, in a word: those of package scheduler
-	Error       string        `json:"error"`        // what the last run, or the last attempt of an open one, failed with, shortened
+	Started     time.Time     `api:"started"`
+	Ended       time.Time     `api:"ended"`        // when the run ended; where none did, when it was settled; zero while it is not
+	SettledAt   time.Time     `api:"-"`            // when the outcome was recorded, by the store's clock; zero unless settled
+	Replica     string        `api:"replica"`      // that runs or settled it; of one that waits, who asked for it
+	Remaining   time.Duration `api:"left_ms"`      // of the lease of one that runs, unless it is renewed
+	Token       int64         `api:"token"`        // 0 when it was never granted
+	Attempts    int           `api:"attempt"`      // runs so far, across retries and takeovers; 0 when it was never granted
+	CancelledBy string        `api:"cancelled_by"` // who cancelled it; the state says whether it has ended for that
+	Reason      string        `api:"reason"`       // why there was no run, or why it ended, in a word: those of package scheduler
+	Error       string        `api:"error"`        // what the last run, or the last attempt of an open one, failed with, shortened
 
 	// Failing says of a tick that a replica holds that its newest attempts failed, and when the
 	// next one begins. It is nil when none did, and when the replica does not say.
-	Failing *FailingRun `json:"failing"`
+	Failing *FailingRun `api:"failing"`
 
 	// Runs are the runs of the tick, first to last, those of earlier holders as far as the last one
 	// or the job's journal knows them: none of a tick that was never granted, nor of a range.
-	Runs []Run `json:"runs"`
+	Runs []Run `api:"runs"`
 
 	// By the job's journal: who triggered it first, with which key and why, why it was cancelled,
 	// and who held it before Replica did, first to last. Empty where that is not known.
-	TriggeredBy   string   `json:"triggered_by"`
-	Key           string   `json:"trigger_key"`
-	TriggerReason string   `json:"trigger_reason"`
-	CancelReason  string   `json:"cancel_reason"`
-	Payload       int      `json:"payload_bytes"` // how many bytes it was triggered with; what they are is not shown
-	Holders       []Holder `json:"former_holders"`
+	TriggeredBy   string   `api:"triggered_by"`
+	Key           string   `api:"trigger_key"`
+	TriggerReason string   `api:"trigger_reason"`
+	CancelReason  string   `api:"cancel_reason"`
+	Payload       int      `api:"payload_bytes"` // how many bytes it was triggered with; what they are is not shown
+	Holders       []Holder `api:"former_holders"`
 }
 
 // Took is from the start of the last run to its end; 0 when it did not run, or has not ended.

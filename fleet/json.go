@@ -89,7 +89,7 @@ func (m *millis) UnmarshalJSON(text []byte) error {
 // codec writes a value as its mirror: the same value with other types in place of times and
 // durations. It is safe for concurrent use.
 type codec struct {
-	tag      string // the name of a field is in this tag, or else in that of package json
+	tag      string // the name of a field is in this tag, or else in api, or json
 	option   string // for every field that has no other
 	lists    bool   // a nil slice is an empty list
 	time     reflect.Type
@@ -98,7 +98,7 @@ type codec struct {
 }
 
 var (
-	shown   = &codec{tag: "json", lists: true, time: reflect.TypeFor[stamp]()}
+	shown   = &codec{tag: "api", lists: true, time: reflect.TypeFor[stamp]()}
 	journal = &codec{tag: "journal", option: ",omitzero", time: reflect.TypeFor[unixMilli]()}
 )
 
@@ -173,7 +173,7 @@ func (c *codec) structure(t reflect.Type) reflect.Type {
 	places := map[string]int{}
 	add := func(of reflect.Type, derived bool) {
 		for _, f := range reflect.VisibleFields(of) {
-			tag := cmp.Or(f.Tag.Get(c.tag), f.Tag.Get("json"))
+			tag := cmp.Or(f.Tag.Get(c.tag), f.Tag.Get("api"), f.Tag.Get("json"))
 			name, options, _ := strings.Cut(tag, ",")
 			if name == "-" || !f.IsExported() || f.Anonymous && name == "" {
 				continue
@@ -279,14 +279,14 @@ func (c *codec) fields(mirror, of reflect.Value, list []mirrorField, reads bool)
 
 // entryMore is what JSON has of an [Entry] besides its fields.
 type entryMore struct {
-	Took time.Duration `json:"took_ms"`
+	Took time.Duration `api:"took_ms"`
 }
 
 func (e Entry) derived() any { return entryMore{e.Took()} }
 
 // replicaMore is what JSON has of a [Replica] besides its fields.
 type replicaMore struct {
-	Processes int `json:"processes"`
+	Processes int `api:"processes"`
 }
 
 func (r Replica) derived() any { return replicaMore{r.Processes()} }
@@ -304,8 +304,8 @@ func (r *Replica) derive(from any) error { //nolint:unparam // others fail
 
 // statusMore is what JSON has of the Spec of a [JobStatus].
 type statusMore struct {
-	Leader     bool `json:"leader"`
-	PausedHere bool `json:"paused_by_configuration"`
+	Leader     bool `api:"leader"`
+	PausedHere bool `api:"paused_by_configuration"`
 }
 
 func (s JobStatus) derived() any { return statusMore{s.Spec.Leader, s.Spec.Paused} }
@@ -322,7 +322,7 @@ func (s *JobStatus) derive(from any) error {
 // descriptionMore is what JSON has of a [Description] besides its fields.
 type descriptionMore struct {
 	statusMore
-	Policies *policies `json:"policies"` // of a job that was given
+	Policies *policies `api:"policies"` // of a job that was given
 }
 
 func (d Description) derived() any {
@@ -343,24 +343,24 @@ func (d *Description) derive(from any) error {
 
 // policies are those of a Spec in JSON.
 type policies struct {
-	Timeout       time.Duration `json:"timeout_ms"`
-	MaxAttempts   int           `json:"max_attempts"`
-	Backoff       time.Duration `json:"backoff_ms"`
-	MaxBackoff    time.Duration `json:"max_backoff_ms"`
-	Delivery      jobs.Delivery `json:"delivery"`
-	MaxTakeovers  int           `json:"max_takeovers"`
-	Overlap       jobs.Overlap  `json:"overlap"`
-	MisfireGrace  time.Duration `json:"misfire_grace_ms"`
-	Misfire       jobs.Misfire  `json:"misfire"`
-	CatchUpWindow time.Duration `json:"catch_up_window_ms"`
-	MaxCatchUp    int           `json:"max_catch_up"`
-	Jitter        time.Duration `json:"jitter_ms"`
-	Groups        []string      `json:"groups"`
-	Weight        int           `json:"weight"`
-	Rate          string        `json:"rate"`
-	Burst         int           `json:"burst"`
-	History       int           `json:"history"`
-	HistoryBytes  int           `json:"history_bytes"`
+	Timeout       time.Duration `api:"timeout_ms"`
+	MaxAttempts   int           `api:"max_attempts"`
+	Backoff       time.Duration `api:"backoff_ms"`
+	MaxBackoff    time.Duration `api:"max_backoff_ms"`
+	Delivery      jobs.Delivery `api:"delivery"`
+	MaxTakeovers  int           `api:"max_takeovers"`
+	Overlap       jobs.Overlap  `api:"overlap"`
+	MisfireGrace  time.Duration `api:"misfire_grace_ms"`
+	Misfire       jobs.Misfire  `api:"misfire"`
+	CatchUpWindow time.Duration `api:"catch_up_window_ms"`
+	MaxCatchUp    int           `api:"max_catch_up"`
+	Jitter        time.Duration `api:"jitter_ms"`
+	Groups        []string      `api:"groups"`
+	Weight        int           `api:"weight"`
+	Rate          string        `api:"rate"`
+	Burst         int           `api:"burst"`
+	History       int           `api:"history"`
+	HistoryBytes  int           `api:"history_bytes"`
 }
 
 func policiesOf(s jobs.Spec) *policies {

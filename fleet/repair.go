@@ -14,11 +14,11 @@ const aheadLimit = 5 * time.Second
 
 // Repaired is the answer to [Fleet.Repair].
 type Repaired struct {
-	Job        string    `json:"job"`
-	Changed    bool      `json:"changed"`    // false when nothing lay in the future
-	Before     time.Time `json:"before"`     // the watermark that the repair found
-	Watermark  time.Time `json:"watermark"`  // and the one in force now
-	Exceptions int       `json:"exceptions"` // how many ticks past the watermark are open or settled already, and never run again
+	Job        string    `api:"job"`
+	Changed    bool      `api:"changed"`    // false when nothing lay in the future
+	Before     time.Time `api:"before"`     // the watermark that the repair found
+	Watermark  time.Time `api:"watermark"`  // and the one in force now
+	Exceptions int       `api:"exceptions"` // how many ticks past the watermark are open or settled already, and never run again
 }
 
 // Repair brings a job's watermark back to now that lies in the future, where a wrong clock of the

@@ -9,46 +9,46 @@ import (
 
 // Replica holds the last heartbeat of a replica, which it sends every few seconds.
 type Replica struct {
-	ID          string           `json:"id"`
-	Groups      []string         `json:"groups"`          // that it serves, besides the jobs that name none
-	Started     time.Time        `json:"started"`         // by fleet time, in milliseconds
-	Version     string           `json:"version"`         // of its program
-	Module      string           `json:"-"`               // of its program, such as github.com/acme/billing; empty when it does not say
-	ClockOffset time.Duration    `json:"clock_offset_ms"` // of fleet time from its machine's clock: above 0 where that one is slow
-	TTL         time.Duration    `json:"term_ms"`         // of its leases
-	Running     int              `json:"running"`         // how many runs it has under way
-	MaxRuns     int              `json:"max_runs"`        // the weight of jobs that it runs at a time; 0: no limit, or a version that does not say
-	Used        int              `json:"used"`            // the weight of the jobs that it runs
-	Waiting     int              `json:"waiting"`         // how many jobs have a tick that is due and that it has no room for
-	Stopping    bool             `json:"stopping"`        // it starts nothing more
-	Instance    string           `json:"-"`               // distinguishes its process from others with the same id; empty from a version without it
-	Others      map[string]int64 `json:"-"`               // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
+	ID          string           `api:"id"`
+	Groups      []string         `api:"groups"`          // that it serves, besides the jobs that name none
+	Started     time.Time        `api:"started"`         // by fleet time, in milliseconds
+	Version     string           `api:"version"`         // of its program
+	Module      string           `api:"-"`               // of its program, such as github.com/acme/billing; empty when it does not say
+	ClockOffset time.Duration    `api:"clock_offset_ms"` // of fleet time from its machine's clock: above 0 where that one is slow
+	TTL         time.Duration    `api:"term_ms"`         // of its leases
+	Running     int              `api:"running"`         // how many runs it has under way
+	MaxRuns     int              `api:"max_runs"`        // the weight of jobs that it runs at a time; 0: no limit, or a version that does not say
+	Used        int              `api:"used"`            // the weight of the jobs that it runs
+	Waiting     int              `api:"waiting"`         // how many jobs have a tick that is due and that it has no room for
+	Stopping    bool             `api:"stopping"`        // it starts nothing more
+	Instance    string           `api:"-"`               // distinguishes its process from others with the same id; empty from a version without it
+	Others      map[string]int64 `api:"-"`               // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
 
 	// LastHeartbeat is when its last heartbeat reached the store, by the store's clock; zero when
 	// that is not known. Gone says that it has stopped or died since.
-	LastHeartbeat time.Time `json:"last_heartbeat"`
-	Gone          bool      `json:"gone"`
+	LastHeartbeat time.Time `api:"last_heartbeat"`
+	Gone          bool      `api:"gone"`
 
 	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of the
 	// job's definition. JobCount says how many there are. While Jobs has fewer, the store does not
 	// have the list, and the replica may serve any job. Replicas with the same jobs share the map:
 	// it must not be changed.
-	Jobs     map[string]string `json:"-"`
-	JobCount int               `json:"job_count"`
-	Set      string            `json:"-"` // identifies them, where they are not listed in the heartbeat itself
+	Jobs     map[string]string `api:"-"`
+	JobCount int               `api:"job_count"`
+	Set      string            `api:"-"` // identifies them, where they are not listed in the heartbeat itself
 
 	// Failing are runs of it whose last attempt failed, at most 64: leader tasks, then those that
 	// have failed for the longest.
-	Failing []FailingRun `json:"-"`
+	Failing []FailingRun `api:"-"`
 
-	Life time.Duration `json:"-"` // for how long a heartbeat lasts; 0 from a version that does not say
+	Life time.Duration `api:"-"` // for how long a heartbeat lasts; 0 from a version that does not say
 	// Clock is its opinion of the store's clock. It is trusted, stepped (by Step, more than the TTL
 	// and 5 s), or empty from a version that does not say. It is doubted when the replica has just
 	// started, and the clock disagrees with its machine's. While a replica does not trust that
 	// clock it claims nothing.
-	Clock  string        `json:"-"`
-	Step   time.Duration `json:"-"` // above 0 when it stepped forward
-	Steady time.Duration `json:"-"` // for how long it has not seen that clock step
+	Clock  string        `api:"-"`
+	Step   time.Duration `api:"-"` // above 0 when it stepped forward
+	Steady time.Duration `api:"-"` // for how long it has not seen that clock step
 }
 
 // Processes is how many processes use the replica's id: 1, unless that is a mistake.

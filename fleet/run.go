@@ -11,27 +11,27 @@ import (
 
 // Run is one run of a tick by one replica.
 type Run struct {
-	Attempt int    `json:"attempt"` // its number, from 1
-	Replica string `json:"replica"`
-	Token   int64  `json:"token"`
+	Attempt int    `api:"attempt"` // its number, from 1
+	Replica string `api:"replica"`
+	Token   int64  `api:"token"`
 	// Started and Ended are by fleet time, in milliseconds; Ended is zero while it runs. Of a run
 	// that its replica did not report they are when the tick was granted to it, and when the lease
 	// ran out or the next replica was granted the tick.
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended"`
+	Started time.Time `api:"started"`
+	Ended   time.Time `api:"ended"`
 	// End is how it ended. Of the last run it is the tick's outcome, or its state while the tick is
 	// open. An earlier run was retried when it failed and the same replica began the next one,
 	// released when its replica gave the tick up, and expired when its replica's lease ran out,
 	// since it had died, was frozen, or did not reach the store.
-	End   string `json:"end"`
-	Error string `json:"error"` // why it failed: the beginning of the first line
+	End   string `api:"end"`
+	Error string `api:"error"` // why it failed: the beginning of the first line
 
 	// Renewals is how often the run's lease was renewed. Margin is the least time that was left to
 	// the deadline when a renewal was answered, and Margins are those at the newest renewals, at
 	// most 8, oldest first. Of the last run of a lease that was settled; else 0.
-	Renewals int             `json:"renewals"`
-	Margin   time.Duration   `json:"margin_ms"`
-	Margins  []time.Duration `json:"margins_ms"`
+	Renewals int             `api:"renewals"`
+	Margin   time.Duration   `api:"margin_ms"`
+	Margins  []time.Duration `api:"margins_ms"`
 }
 
 // runsOf returns the runs of a settled tick, first to last, as far as its note knows them.

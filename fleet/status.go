@@ -18,53 +18,53 @@ import (
 
 // Status shows a fleet at an instant.
 type Status struct {
-	Namespace string    `json:"namespace"`
-	Now       time.Time `json:"now"`      // fleet time
-	Since     time.Time `json:"since"`    // since when the store remembers the fleet
-	Replicas  []Replica `json:"replicas"` // that live, sorted by id
+	Namespace string    `api:"namespace"`
+	Now       time.Time `api:"now"`      // fleet time
+	Since     time.Time `api:"since"`    // since when the store remembers the fleet
+	Replicas  []Replica `api:"replicas"` // that live, sorted by id
 	// Silent are the replicas that are gone without having signed off, the newest first, as long as
 	// the store knows them. When none lives, the one that lived last comes first, however it ended.
-	Silent []Replica   `json:"silent"`
-	Jobs   []JobStatus `json:"jobs"` // the given ones in their order, then those that only replicas or the store know, sorted by name
+	Silent []Replica   `api:"silent"`
+	Jobs   []JobStatus `api:"jobs"` // the given ones in their order, then those that only replicas or the store know, sorted by name
 }
 
 // JobStatus shows one job of a fleet.
 type JobStatus struct {
-	Name  string `json:"job"`
-	Given bool   `json:"configured"` // Status was given the job; see Spec for one that only replicas or the store know
+	Name  string `api:"job"`
+	Given bool   `api:"configured"` // Status was given the job; see Spec for one that only replicas or the store know
 	// Spec is the zero Spec unless Given; Next is then that of the schedule in the record.
-	Spec jobs.Spec `json:"-"`
+	Spec jobs.Spec `api:"-"`
 	// Schedule and Timezone are those of the given job, or else those that the record knows; empty
 	// when it knows none.
-	Schedule string `json:"schedule"`
-	Timezone string `json:"timezone"`
+	Schedule string `api:"schedule"`
+	Timezone string `api:"timezone"`
 
-	Known bool `json:"known"` // the store has a record: some replica has contended for the job
+	Known bool `api:"known"` // the store has a record: some replica has contended for the job
 
-	Open []Entry `json:"open"` // the ticks that are not settled, newest first
-	Last *Entry  `json:"last"` // the tick settled last, within the history; nil when there is none
+	Open []Entry `api:"open"` // the ticks that are not settled, newest first
+	Last *Entry  `api:"last"` // the tick settled last, within the history; nil when there is none
 
 	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded;
 	// nil when none is kept.
-	LastRun     *Entry `json:"last_run"`
-	LastSuccess *Entry `json:"last_success"`
+	LastRun     *Entry `api:"last_run"`
+	LastSuccess *Entry `api:"last_success"`
 
 	// Newest are the outcomes of the ticks and ranges that were settled last, newest last: at most
 	// 12.
-	Newest []lease.Outcome `json:"newest_outcomes"`
+	Newest []lease.Outcome `api:"newest_outcomes"`
 
-	Next    time.Time `json:"next"`    // the first tick after now; zero when there is none, or it is not known
-	Overdue time.Time `json:"overdue"` // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
+	Next    time.Time `api:"next"`    // the first tick after now; zero when there is none, or it is not known
+	Overdue time.Time `api:"overdue"` // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
 	// Ahead is how far the job's watermark lies in the future, where a wrong clock has left it: no
 	// tick up to then runs unless somebody calls [Fleet.Repair]. 0 when it is 5 s at most.
-	Ahead  time.Duration `json:"watermark_ahead_ms"`
-	Paused *Pause        `json:"paused"` // for the whole fleet; nil when it is not. Spec.Paused is the configuration's
+	Ahead  time.Duration `api:"watermark_ahead_ms"`
+	Paused *Pause        `api:"paused"` // for the whole fleet; nil when it is not. Spec.Paused is the configuration's
 
-	Replicas []string `json:"replicas"` // that live and serve the job, without those that are stopping
-	Unserved bool     `json:"unserved"` // no replica that lives serves the job: nobody runs it
+	Replicas []string `api:"replicas"` // that live and serve the job, without those that are stopping
+	Unserved bool     `api:"unserved"` // no replica that lives serves the job: nobody runs it
 	// Revisions has the replicas of each revision of the job, where those that live disagree about
 	// how it is defined; otherwise it is nil.
-	Revisions map[string][]string `json:"revisions"`
+	Revisions map[string][]string `api:"revisions"`
 }
 
 // LeftOver reports whether only the store knows the job: it has a record, and no replica that lives

@@ -47,20 +47,20 @@ type Triggered struct {
 	// Status is opened when the trigger has a tick of its own, repeated when it has that of an
 	// earlier one with its key, waiting when it has one that waits to run, limited when it was
 	// refused.
-	Status protocol.TriggerStatus `json:"status"`
-	Tick   time.Time              `json:"tick"` // of the run that serves the trigger; zero when it was refused
-	ID     string                 `json:"id"`   // the tick's identity, as jobs.Run.TickID; empty when it was refused
+	Status protocol.TriggerStatus `api:"status"`
+	Tick   time.Time              `api:"tick"` // of the run that serves the trigger; zero when it was refused
+	ID     string                 `api:"id"`   // the tick's identity, as jobs.Run.TickID; empty when it was refused
 
 	// Wait and Next say when the next trigger may be accepted, of one that was refused as limited.
-	Wait time.Duration `json:"wait_ms"`
-	Next time.Time     `json:"next"` // by fleet time
+	Wait time.Duration `api:"wait_ms"`
+	Next time.Time     `api:"next"` // by fleet time
 
 	// Limit names the limit that was reached, of a trigger that was refused: rate, waiting, keys or
 	// payloads. Policy has the rate and the burst of the job that are in force.
-	Limit  protocol.TriggerLimit `json:"limit,omitempty"`
-	Policy protocol.Policy       `json:"-"`
+	Limit  protocol.TriggerLimit `api:"limit,omitempty"`
+	Policy protocol.Policy       `api:"-"`
 
-	Entry *Entry `json:"entry"` // the tick's entry once Await has returned; Trigger leaves it nil
+	Entry *Entry `api:"entry"` // the tick's entry once Await has returned; Trigger leaves it nil
 }
 
 // Accepted reports whether a run serves the trigger.

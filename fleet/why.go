@@ -13,9 +13,9 @@ import (
 
 // Explanation says what became of a tick, and why.
 type Explanation struct {
-	Job  string    `json:"job"`
-	Tick time.Time `json:"tick"` // in the job's time zone; zero when the job has none
-	ID   string    `json:"id"`   // as jobs.Run.TickID
+	Job  string    `api:"job"`
+	Tick time.Time `api:"tick"` // in the job's time zone; zero when the job has none
+	ID   string    `api:"id"`   // as jobs.Run.TickID
 	// Verdict is the word for the fate of the tick: an outcome, a state as in [Entry], or one of
 	// these:
 	//
@@ -24,17 +24,17 @@ type Explanation struct {
 	//	undecided     its time has come, and nobody has decided about it
 	//	not_kept      it was decided, and how is not known any more
 	//	no_tick       the job has none at all
-	Verdict string `json:"verdict"`
+	Verdict string `api:"verdict"`
 	// Text has sentences about the tick, in which times of its day stand without their date. The
 	// lines of a failed run's error after the first follow, indented; they may hold any character.
-	Text string `json:"text"`
+	Text string `api:"text"`
 	// Policy is the one that decided about a tick which did not run, as a configuration writes it.
 	// Remedy is the change that would have made it run. Both are "" where that is not known, or it
 	// ran.
-	Policy string `json:"policy"`
-	Remedy string `json:"remedy"`
-	Entry  *Entry `json:"entry"` // what the store has of the tick; nil when it has nothing
-	Facts  []Fact `json:"facts"` // what journals hold about the tick, or about its time, newest first
+	Policy string `api:"policy"`
+	Remedy string `api:"remedy"`
+	Entry  *Entry `api:"entry"` // what the store has of the tick; nil when it has nothing
+	Facts  []Fact `api:"facts"` // what journals hold about the tick, or about its time, newest first
 }
 
 // question is all that an [Explanation] depends on.

@@ -33,9 +33,9 @@ func (a *audit) Publish(ctx context.Context, message []byte) error {
 	return a.messages.Publish(ctx, message)
 }
 
-// Tell implements [protocol.Store].
-func (a *audit) Tell(ctx context.Context, letters []protocol.Letter) (told bool, err error) {
-	return a.messages.Tell(ctx, letters)
+// PublishTo implements [protocol.Store].
+func (a *audit) PublishTo(ctx context.Context, letters []protocol.Letter) (sent bool, err error) {
+	return a.messages.PublishTo(ctx, letters)
 }
 
 // Subscribe implements [protocol.Store].

@@ -209,7 +209,7 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	defer c.unlock()
 	c.Running.Remove(l)
 	if !open {
-		c.Tell(reports.Report{Kind: reports.Settled, Job: c.Name, Tick: tick})
+		c.Notify(reports.Report{Kind: reports.Settled, Job: c.Name, Tick: tick})
 	}
 	if c.RunEnded(tick, open, c.s.clock.Ms()) {
 		c.pokeLocked()

@@ -214,9 +214,9 @@ func (l *link) Publish(ctx context.Context, message []byte) error {
 	return err
 }
 
-func (l *link) Tell(ctx context.Context, letters []protocol.Letter) (told bool, err error) {
+func (l *link) PublishTo(ctx context.Context, letters []protocol.Letter) (sent bool, err error) {
 	letters = slices.Clone(letters)
-	return through(ctx, l, call{verb: verbPublish}, func(ctx context.Context) (bool, error) { return l.Store.Tell(ctx, letters) })
+	return through(ctx, l, call{verb: verbPublish}, func(ctx context.Context) (bool, error) { return l.Store.PublishTo(ctx, letters) })
 }
 
 func (l *link) Subscribe(ctx context.Context, receive func(message []byte), names ...string) error {

@@ -165,7 +165,7 @@ func (s *Scheduler) tell(ctx context.Context, single map[string][]reports.Report
 			distinct[reported{r.Job, r.Tick}] = r
 		}
 	}
-	if told, err := s.store.Tell(ctx, letters); told || err != nil {
+	if sent, err := s.store.PublishTo(ctx, letters); sent || err != nil {
 		return // those that do not hear it look for themselves
 	}
 	s.feed.tellAll()

@@ -282,7 +282,7 @@ func (c *contender) grantedLocked(r *job.Request, a reply) {
 func (c *contender) settledLocked(list []protocol.Settled) {
 	for _, t := range list {
 		c.Open.Drop(t.Tick)
-		c.Tell(reports.Report{Kind: reports.Settled, Job: c.Name, Tick: t.Tick})
+		c.Notify(reports.Report{Kind: reports.Settled, Job: c.Name, Tick: t.Tick})
 		reason := wire.ReasonNewer // it made room for a newer tick
 		switch t.Outcome {
 		case wire.Lost:

@@ -41,7 +41,7 @@ var layers = map[string]layer{
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./internal/contact", "./internal/engine", "./internal/protocol", "./internal/quorumnode", "./internal/redisadvice", "./internal/sleep", "./internal/steady", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./internal/contact", "./internal/engine", "./internal/protocol", "./internal/quorumnode", "./internal/record", "./internal/redisadvice", "./internal/sleep", "./internal/steady", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/sqlitelease/...": {
@@ -266,8 +266,8 @@ var forbidden = func() map[string]ban {
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
 			and(programs[:1], tests, []string{module, "./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./notify", "./scheduler/...",
 				"./metrics/...", "./internal/quorumnode", "./internal/engine", "./internal/record", "./internal/casstore", "./internal/sqlstore", "./internal/wire", "./internal/heartbeat", "./internal/notified"})},
-		"./internal/record": {"the rules are applied in internal/engine; redislease has those of locks in Lua",
-			and(tests, []string{"./internal/record", "./internal/engine"})},
+		"./internal/record": {"the rules are applied in internal/engine; redislease has those of locks and of limits in Lua, and decodes a limit's state",
+			and(tests, []string{"./internal/record", "./internal/engine", "./lease/redislease"})},
 
 		"./fence/redisfence/...": {"it brings a client of Redis, which only those want who write to one",
 			and(programs, tests, []string{"./fence/redisfence/..."})},

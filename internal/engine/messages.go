@@ -29,8 +29,8 @@ func (s *Session) Publish(ctx context.Context, message []byte) error {
 	return s.notify(ctx, []driver.Notification{{Name: toAll, Message: message}})
 }
 
-// Tell implements [protocol.Store]. A [driver.Messenger] has one channel, which all receive.
-func (s *Session) Tell(ctx context.Context, letters []protocol.Letter) (told bool, err error) {
+// PublishTo implements [protocol.Store]. A [driver.Messenger] has one channel, which all receive.
+func (s *Session) PublishTo(ctx context.Context, letters []protocol.Letter) (sent bool, err error) {
 	if _, ok := s.medium().(driver.Messenger); ok {
 		return false, nil
 	}

@@ -253,9 +253,9 @@ type Store interface {
 	// Publish sends a message to everybody who subscribes at the time, the sender included. A message
 	// has 1 to MaxMessage bytes; another is refused.
 	Publish(ctx context.Context, message []byte) error
-	// Tell sends letters, each to those who subscribe with its name. A store that cannot reach one
+	// PublishTo sends letters, each to those who subscribe with its name. A store that cannot reach one
 	// subscriber without all others returns false, and sends nothing.
-	Tell(ctx context.Context, letters []Letter) (told bool, err error)
+	PublishTo(ctx context.Context, letters []Letter) (sent bool, err error)
 	// Subscribe calls receive with each message, and each letter to one of the names, until ctx ends or
 	// the connection fails, and returns why it ended. receive must not block or change the message, and
 	// may be called by several goroutines at once.

@@ -84,11 +84,11 @@ func lettersReachTheirReceivers(f *fixture) {
 	b, endB := f.subscribe("b")
 	defer endB()
 	f.refusedLetter(protocol.Letter{To: "a"})
-	told, err := p.Tell(f.ctx, []protocol.Letter{
+	sent, err := p.PublishTo(f.ctx, []protocol.Letter{
 		{To: "a", Message: []byte(f.name + " for a")}, {To: "b", Message: []byte(f.name + " for b")}, {To: "c", Message: []byte(f.name + " for c")},
 	})
-	f.ok("Tell", err)
-	if !told {
+	f.ok("PublishTo", err)
+	if !sent {
 		return
 	}
 	f.receives(a, f.name+" for a")
@@ -102,15 +102,15 @@ func lettersReachTheirReceivers(f *fixture) {
 // refusedLetter requires that a store which tells letters apart refuses this one.
 func (f *fixture) refusedLetter(l protocol.Letter) {
 	f.Helper()
-	if told, err := f.store.Tell(f.ctx, []protocol.Letter{l}); told || err == nil && f.tells() {
-		f.Errorf("Tell: told an invalid letter")
+	if sent, err := f.store.PublishTo(f.ctx, []protocol.Letter{l}); sent || err == nil && f.tells() {
+		f.Errorf("PublishTo: sent an invalid letter")
 	}
 }
 
 // tells reports whether the store can reach one subscriber without the others.
 func (f *fixture) tells() bool {
-	told, err := f.store.Tell(f.ctx, []protocol.Letter{{To: f.name, Message: []byte("x")}})
-	return told && err == nil
+	sent, err := f.store.PublishTo(f.ctx, []protocol.Letter{{To: f.name, Message: []byte("x")}})
+	return sent && err == nil
 }
 
 func publishedMessagesAreBounded(f *fixture) {

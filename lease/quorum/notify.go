@@ -69,8 +69,8 @@ func (s *store) Publish(ctx context.Context, message []byte) error {
 	return s.values.publish(progressPrefix, string(message))
 }
 
-// Tell implements [protocol.Store].
-func (s *store) Tell(context.Context, []protocol.Letter) (told bool, err error) { return false, nil }
+// PublishTo implements [protocol.Store].
+func (s *store) PublishTo(context.Context, []protocol.Letter) (sent bool, err error) { return false, nil }
 
 // Subscribe implements [protocol.Store].
 func (s *store) Subscribe(ctx context.Context, receive func(message []byte), _ ...string) error {

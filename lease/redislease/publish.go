@@ -29,8 +29,8 @@ func (s *store) Publish(ctx context.Context, message []byte) error {
 	return nil
 }
 
-// Tell implements [protocol.Store].
-func (s *store) Tell(ctx context.Context, letters []protocol.Letter) (told bool, err error) {
+// PublishTo implements [protocol.Store].
+func (s *store) PublishTo(ctx context.Context, letters []protocol.Letter) (sent bool, err error) {
 	for _, l := range letters {
 		if err := protocol.CheckMessage(l.Message); err != nil {
 			return false, err

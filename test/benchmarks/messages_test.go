@@ -59,7 +59,7 @@ func BenchmarkMessages(b *testing.B) {
 	for name, send := range map[string]func() int{
 		"to 49": func() int { require.NoError(b, store.Publish(ctx, message)); return replicas - 1 },
 		"to 6": func() int {
-			_, err := store.Tell(ctx, letters)
+			_, err := store.PublishTo(ctx, letters)
 			require.NoError(b, err)
 			return near
 		},

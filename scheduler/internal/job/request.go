@@ -92,7 +92,7 @@ func (v *View) claimNext(d plan.Decision, now int64) *Request {
 		v.Cursor = v.Cursor.Planned(d)
 		v.Cursor.Blocked, v.Rest.blocked = now, now+ms(v.TTL)
 		v.Rest.Until(Blocked, now+ms(v.TTL/2))
-		v.Tell(reports.Report{Kind: reports.Busy, Job: v.Name, Tick: d.Tick, Until: v.Rest.blocked})
+		v.Notify(reports.Report{Kind: reports.Busy, Job: v.Name, Tick: d.Tick, Until: v.Rest.blocked})
 		return nil
 	}
 	due := v.Due(d.Tick)
@@ -147,7 +147,7 @@ func (v *View) SkipAnswered(r *Request, watermark int64, moved bool) (skipped []
 		v.Cursor = v.Cursor.Planned(d)
 	}
 	v.Advance(watermark)
-	v.Tell(reports.Report{Kind: reports.Decided, Job: v.Name, Tick: watermark, Watermark: true})
+	v.Notify(reports.Report{Kind: reports.Decided, Job: v.Name, Tick: watermark, Watermark: true})
 	return skipped
 }
 
@@ -172,8 +172,8 @@ func (v *View) ReportAnswer(claim *protocol.Claim, a protocol.Answer, now int64)
 	default:
 		return
 	}
-	v.Tell(r)
+	v.Notify(r)
 	if a.Watermark > claim.Tick {
-		v.Tell(reports.Report{Kind: reports.Decided, Job: v.Name, Tick: a.Watermark, Watermark: true})
+		v.Notify(reports.Report{Kind: reports.Decided, Job: v.Name, Tick: a.Watermark, Watermark: true})
 	}
 }

@@ -110,5 +110,5 @@ func (k *Standing) ask(watermark, now int64) {
 	}
 }
 
-// Tell reports to those that act about the tick.
-func (k *Standing) Tell(r reports.Report) { k.Report(r, k.Order.listeners(r.Tick)) }
+// Notify reports to those that act about the tick.
+func (k *Standing) Notify(r reports.Report) { k.Report(r, k.Order.listeners(r.Tick)) }
