@@ -70,7 +70,9 @@ func (s *store) Publish(ctx context.Context, message []byte) error {
 }
 
 // PublishTo implements [protocol.Store].
-func (s *store) PublishTo(context.Context, []protocol.Letter) (sent bool, err error) { return false, nil }
+func (s *store) PublishTo(context.Context, []protocol.Letter) (sent bool, err error) {
+	return false, nil
+}
 
 // Subscribe implements [protocol.Store].
 func (s *store) Subscribe(ctx context.Context, receive func(message []byte), _ ...string) error {
