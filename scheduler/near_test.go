@@ -37,7 +37,7 @@ func trafficOf(r *replica) *traffic {
 func TestTheFirstSevenActForAJob(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Second))
-		replicas := f.startMany(16)
+		replicas := f.startMany(24)
 		f.sleepTo(35 * time.Second)
 		owner := f.owner("job")
 		counts := map[*replica]*traffic{}
@@ -62,7 +62,7 @@ func TestTheFirstSevenActForAJob(t *testing.T) {
 			}
 		}
 		require.Equal(t, 6, hear)
-		require.Equal(t, 2, look)
+		require.Equal(t, 3, look)
 		for _, r := range replicas { // and all can say how the job is
 			status := r.Jobs()[0]
 			require.Equal(t, at(140*time.Second), status.Next, r.Replica())
@@ -76,7 +76,7 @@ func TestTheFirstSevenActForAJob(t *testing.T) {
 func TestTickOutlivesAllWhoAreNearItsJob(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Second))
-		replicas := f.startMany(16, scheduler.WithTTL(15*time.Second)) // so that heartbeats tell it later
+		replicas := f.startMany(24, scheduler.WithTTL(15*time.Second)) // so that heartbeats tell it later
 		f.sleepTo(25 * time.Second)
 		owner := f.owner("job")
 		counts := map[*replica]*traffic{}
@@ -99,11 +99,41 @@ func TestTickOutlivesAllWhoAreNearItsJob(t *testing.T) {
 	})
 }
 
+// TestRunOutlivesAllWhoAreNearItsJob: one that is apart takes its tick over as soon as the others
+// would.
+func TestRunOutlivesAllWhoAreNearItsJob(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "* * * * *", takes(25*time.Second))
+		replicas := f.startMany(24)
+		f.sleepTo(50 * time.Second)
+		counts := map[*replica]*traffic{}
+		for _, r := range replicas {
+			counts[r] = trafficOf(r)
+		}
+		f.sleepTo(75 * time.Second)
+		held := f.runs.running("job")
+		require.Len(t, held, 1)
+		for r, n := range counts {
+			if r.Replica() == held[0].Replica || n.reports.Load() > 0 {
+				r.link.cut()
+			}
+		}
+		time.Sleep(ttl + time.Second)
+		grants := f.grantsOf("job", held[0].Tick)
+		require.Len(t, grants, 2)
+		late := grants[1].at.Sub(grants[0].renewed)
+		require.GreaterOrEqual(t, late, ttl)
+		require.LessOrEqual(t, late, ttl+time.Second)
+		f.sleepTo(170 * time.Second)
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 2}, f.fates("job"), "with the next one")
+	})
+}
+
 // TestAbsentStoreMakesOverdueForThoseApart, and for nobody while it answers.
 func TestAbsentStoreMakesOverdueForThoseApart(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Second), jobs.WithMisfire(jobs.MisfireLatest, time.Second))
-		f.startMany(12)
+		f.startMany(20)
 		for range 100 {
 			f.sleepTo(time.Since(epoch) + time.Second)
 			for _, r := range f.replicas {
@@ -123,12 +153,12 @@ func TestAbsentStoreMakesOverdueForThoseApart(t *testing.T) {
 // TestThoseApartHelpWhenNobodyNearHasRoom for the ticks that are due.
 func TestThoseApartHelpWhenNobodyNearHasRoom(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		for i := range 12 {
+		for i := range 20 {
 			f.job(fmt.Sprint("job-", i), "@every 20s", takes(10*time.Second), jobs.WithMisfire(jobs.MisfireSkip, 5*time.Second))
 		}
-		f.startMany(12, scheduler.WithMaxRuns(1))
+		f.startMany(20, scheduler.WithMaxRuns(1))
 		f.sleepTo(99 * time.Second)
-		for i := range 12 {
+		for i := range 20 {
 			require.Len(t, f.runs.of(fmt.Sprint("job-", i)), 4, "each has a replica of its own")
 		}
 	})

@@ -12,8 +12,9 @@ import (
 // did. The others are apart: they hear nothing and claim nothing. A replica that comes near a job,
 // because others are gone or have no room, reads its record first.
 //
-// A few that are apart look at the record some time after each tick was due, in case that all who
-// are near the job are gone at once.
+// A few that are apart look at the record some time after each tick was due, and when the leases of
+// the ticks that they saw open should have run out, in case that all who are near the job are gone at
+// once.
 type Apart struct {
 	is       bool
 	heard    int64 // when this replica was near the job, or read its record, last
@@ -36,12 +37,12 @@ const (
 // false if this replica acts as the others near the job do.
 func (v *View) apartStep(now int64) (s Step, apart bool) {
 	switch {
-	case v.isFar():
+	case v.isFar(now):
 		v.part(now)
 		return v.lookStep(now), true
 	case v.Apart.is:
 		return Step{State: Confirming, At: 1}, true
-	case v.Order.place.Rank >= membership.Near && v.isStranded() && v.Apart.stranded != v.Cursor.Next:
+	case v.Order.place.Far && v.isStranded() && v.Apart.stranded != v.Cursor.Next:
 		// The store may have lost what others know.
 		v.Apart.stranded = v.Cursor.Next
 		v.ask(v.Cursor.Watermark, now)
@@ -53,16 +54,24 @@ func (v *View) apartStep(now int64) (s Step, apart bool) {
 }
 
 // isFar reports whether so many other replicas come before this one that it leaves the job to them.
-// Those that have no room for a tick do not count, and nobody does while a tick is stranded.
-func (v *View) isFar() bool {
+// Those that have no room for a tick do not count, and nobody does while a tick is stranded or
+// abandoned.
+func (v *View) isFar(now int64) bool {
 	p := v.Order.Place()
-	if p.Rank < membership.Near {
+	if !p.Far {
 		return false
 	}
 	if v.Order.passed.tick > v.Cursor.Watermark {
 		p = v.Order.placeFor(v.Order.passed.tick)
 	}
-	return p.Rank >= membership.Near && !v.isStranded()
+	return p.Far && !v.isStranded() && !v.isAbandoned(now)
+}
+
+// isAbandoned reports whether the record, as it was just read, shows an open tick that those near the
+// job should have taken over by now.
+func (v *View) isAbandoned(now int64) bool {
+	tick, _, _ := v.Open.first(now, v.Room.IsShort())
+	return !v.Apart.is && tick != 0
 }
 
 // isStranded reports whether the record, as it was just read, shows a tick that those near the job
@@ -83,27 +92,32 @@ func (v *View) part(now int64) {
 			v.Rest.blocked = max(v.Rest.blocked, l.at)
 		}
 	}
-	v.Open = nil
+	if v.Order.lookAfter() < 0 {
+		v.Open = nil
+	}
 }
 
 // lookStep returns when a replica that is apart looks what became of the next tick, if it does.
 func (v *View) lookStep(now int64) Step {
-	next, wait := v.after(v.Apart.heard), lookAfter(v.Order.place.Rank-membership.Near)
-	if next == 0 || wait < 0 {
+	wait := v.Order.lookAfter()
+	if wait < 0 {
 		return Step{State: Parted}
 	}
-	at := v.strandsAt(next) + wait
-	if at <= now {
-		return Step{State: Confirming, At: at}
+	_, at, watch := v.Open.first(now, false)
+	if next := v.after(v.Apart.heard); next != 0 && (at == 0 || v.strandsAt(next)+wait < at) {
+		at = v.strandsAt(next) + wait
 	}
-	return Step{State: Parted, At: at}
+	if at != 0 && at <= now {
+		return Step{State: Confirming, At: at, Watch: watch}
+	}
+	return Step{State: Parted, At: at, Watch: watch}
 }
 
-// lookAfter returns how long a replica that is so many ranks beyond those near a job leaves a
-// stranded tick to others that look, in ms, or -1 if it does not look: only those 0, 3, 15, 63 and so
-// on beyond do. So there are hardly more of them in a larger fleet.
-func lookAfter(beyond int32) int64 {
-	wait := int64(0)
+// lookAfter returns how long this replica, which is beyond those near the job, leaves a stranded tick
+// to others that look, in ms, or -1 if it does not look: only those 0, 3, 15, 63 and so on ranks beyond
+// do. So there are hardly more of them in a larger fleet.
+func (o *Order) lookAfter() int64 {
+	wait, beyond := int64(0), o.place.Rank-membership.Near
 	for n := int32(1); n <= beyond+1; n *= 4 {
 		if n == beyond+1 {
 			return wait

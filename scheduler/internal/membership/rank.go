@@ -64,6 +64,7 @@ type class uint64
 type choice struct {
 	owners map[string]int // of those jobs that another than the highest score comes first for
 	groups map[int]group  // by the member that comes first
+	parted bool           // only the first members act about the jobs
 }
 
 // group is a member that comes first, and its deputies.
@@ -77,9 +78,11 @@ const (
 	mostKinds = 64
 	// mostLoad is how much of its share of the jobs a member comes first for at most.
 	mostLoad = 1.2
-	// Near is how many members act about a job, and hear what the others do: the first ones in its
-	// order.
+	// Near is how many of a large fleet act about a job, and hear what the others do: the first ones in
+	// its order.
 	Near = 7
+	// together is how many members serve a job at most for all of them to act about it.
+	together = 16
 )
 
 // NewRanking returns the ranking of members, as the replica self uses it.
@@ -131,7 +134,13 @@ func (r *Ranking) choiceOf(c class) *choice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.classes[c] == nil {
-		r.classes[c] = &choice{r.bound(c), make(map[int]group)}
+		members := 0
+		for i := range r.Members {
+			if r.in(c, i) {
+				members++
+			}
+		}
+		r.classes[c] = &choice{r.bound(c), make(map[int]group), members > together}
 	}
 	return r.classes[c]
 }
@@ -189,8 +198,9 @@ func (r *Ranking) best(c class, key uint64, may func(i int) bool) (best int) {
 	return best
 }
 
-// firstOf returns the member that comes first for a job of a class, and its group.
-func (r *Ranking) firstOf(c class, job string) (owner int, g group) {
+// firstOf returns the member that comes first for a job of a class, its group, and whether the others
+// leave the job to them.
+func (r *Ranking) firstOf(c class, job string) (owner int, g group, parted bool) {
 	chosen := r.choiceOf(c)
 	owner, ok := chosen.owners[job]
 	if !ok {
@@ -202,7 +212,7 @@ func (r *Ranking) firstOf(c class, job string) (owner int, g group) {
 		g = r.groupOf(c, owner)
 		chosen.groups[owner] = g
 	}
-	return owner, g
+	return owner, g, chosen.parted
 }
 
 func (r *Ranking) groupOf(c class, owner int) (g group) {
@@ -226,6 +236,7 @@ type Place struct {
 	Rank  int32 // 0 claims first
 	Among int32 // members that are in the order, this one included; 0 and 1 are the same
 	First int32 // of the members of the ranking, the one that claims first; of no meaning with rank 0
+	Far   bool  // this replica leaves the job to the first ones
 }
 
 // standing decides the position of a member in the order of a job.
@@ -238,7 +249,7 @@ type standing struct {
 // order has the members that can claim a job with that revision and weight, in no order.
 func (r *Ranking) order(job, revision string, weight int, except []string) iter.Seq[standing] {
 	c, key := r.classOf(job, revision), hashOf(job)
-	owner, group := r.firstOf(c, job)
+	owner, group, _ := r.firstOf(c, job)
 	return func(yield func(standing) bool) {
 		for i := range r.Members {
 			m := &r.Members[i]
@@ -291,18 +302,22 @@ func (r *Ranking) Of(job, revision string, weight int, except ...string) (p Plac
 		}
 	}
 	p.First = int32(first.member) //nolint:gosec // a fleet has fewer members
+	p.Far = p.Rank >= Near && r.choiceOf(r.classOf(job, revision)).parted
 	return p
 }
 
 // Near returns who acts about a job besides this replica: the first members in its order. It
-// returns nil for all of a small fleet, or of one that it does not know.
+// returns nil for all, if few serve the job or this replica does not know them.
 func (r *Ranking) Near(job, revision string, weight int, except ...string) (ids []string) {
-	if r == nil || r.me < 0 || len(r.Members) <= Near {
+	if r == nil || r.me < 0 {
 		return nil
 	}
-	if len(except) == 0 && weight <= r.least {
-		_, g := r.firstOf(r.classOf(job, revision), job)
-		return g.others // there is one, or this replica is alone with the job
+	_, g, parted := r.firstOf(r.classOf(job, revision), job)
+	switch {
+	case !parted:
+		return nil
+	case len(except) == 0 && weight <= r.least:
+		return g.others
 	}
 	ids = make([]string, 0, Near)
 	list := slices.SortedFunc(r.order(job, revision, weight, except), r.compare)

@@ -181,7 +181,8 @@ func TestFewAreNearTheJobsOfOne(t *testing.T) {
 		}
 		require.Len(t, others, Near-1)
 	}
-	small := rankings(servingOf(Near, 10))[0]
+	small := rankings(servingOf(together, 10))[together-1]
+	require.False(t, small.Of("job-1", "1", 1).Far)
 	require.Nil(t, small.Near("job-1", "1", 1), "everybody")
 }
 
