@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -112,7 +113,7 @@ func (m schemas) of(t reflect.Type) any {
 
 func (m schemas) fields(t reflect.Type, properties map[string]any, required *[]string) {
 	for f := range t.Fields() {
-		tag, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		tag, option, _ := strings.Cut(cmp.Or(f.Tag.Get("api"), f.Tag.Get("json")), ",")
 		switch {
 		case tag == "-" || !f.IsExported() && !f.Anonymous:
 		case f.Anonymous && tag == "":

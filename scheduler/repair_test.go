@@ -58,7 +58,7 @@ func TestRepairedJobRunsItsNextTick(t *testing.T) {
 		r, err := people.Repair(t.Context(), "job", tools.Act{By: "ops1"})
 		require.NoError(t, err)
 		require.Equal(t, tools.Repaired{
-			Changed: true, Before: epoch.Add(jump + hour*2/3), Watermark: epoch.Add(hour * 13 / 12), Exceptions: len(before) - 1,
+			Job: "job", Changed: true, Before: epoch.Add(jump + hour*2/3), Watermark: epoch.Add(hour * 13 / 12), Exceptions: len(before) - 1,
 		}, r)
 		r, err = people.Repair(t.Context(), "job", tools.Act{By: "ops2"})
 		require.NoError(t, err)

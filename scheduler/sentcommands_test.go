@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -24,7 +25,7 @@ func (c *sentCommands) note(cmds ...redis.Cmder) {
 		if len(args) < 4 || !strings.HasPrefix(strings.ToLower(args[0].(string)), "eval") {
 			continue
 		}
-		if key, _ := args[3].(string); strings.Contains(key, "{default/") {
+		if strings.Contains(fmt.Sprint(args[3]), "{default/") {
 			c.records++
 		} else {
 			c.times++

@@ -103,7 +103,7 @@ func (v *View) lookStep(now int64) Step {
 	if wait < 0 {
 		return Step{State: Parted}
 	}
-	_, at, watch := v.Open.first(now, false)
+	_, at, watch := v.Open.first(now, v.Room.IsShort())
 	if next := v.after(v.Apart.heard); next != 0 && (at == 0 || v.strandsAt(next)+wait < at) {
 		at = v.strandsAt(next) + wait
 	}

@@ -194,7 +194,10 @@ func (o *Order) CountFrom(now int64) { o.from = now }
 // Place returns this replica's place in the order in which replicas claim the job's ticks.
 func (o *Order) Place() membership.Place {
 	r := o.peers.Current()
-	if r != o.ranking || r == nil {
+	switch {
+	case r == nil: // the members are not known
+		o.ranking, o.place, o.near = nil, membership.Place{}, nil
+	case r != o.ranking:
 		o.ranking, o.place, o.near = r, o.placeIn(r), o.nearIn(r)
 	}
 	return o.place
