@@ -3,6 +3,7 @@ package redislease
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -11,11 +12,7 @@ import (
 
 // progressChannel is the channel of messages from one member to all, or to one.
 func (s *store) progressChannel(to ...string) string {
-	channel := "solotick:" + s.namespace + ":progress"
-	for _, name := range to {
-		channel += ":" + name
-	}
-	return channel
+	return strings.Join(append([]string{"solotick", s.namespace, "progress"}, to...), ":")
 }
 
 // Publish implements [protocol.Store].
