@@ -71,7 +71,7 @@ func (s *server) now() (state condition, thaw, gone <-chan struct{}) {
 // link is one replica's way to the store, and whether the replica goes on.
 type link struct {
 	server *server
-	store  driver.Store
+	store  *driver.Memory
 	seed   uint64
 
 	mu     sync.Mutex
@@ -86,7 +86,7 @@ type link struct {
 	frozen chan struct{} // closed when the replica goes on; nil unless it is frozen
 }
 
-func newLink(s *server, store driver.Store, seed uint64) *link {
+func newLink(s *server, store *driver.Memory, seed uint64) *link {
 	l := &link{server: s, store: store, seed: seed}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,6 +272,16 @@ func (l *link) Scan(ctx context.Context, prefix, cursor string, count int) ([]st
 		return nil, "", err
 	}
 	return keys, next, fault
+}
+
+// Due implements driver.Index.
+func (l *link) Due(ctx context.Context, job string, shares []int, until time.Time, count int) ([]driver.DueKey, error) {
+	var keys []driver.DueKey
+	var fault error
+	if err := l.through(ctx, "", func() { keys, fault = l.store.Due(context.Background(), job, shares, until, count) }); err != nil {
+		return nil, err
+	}
+	return keys, fault
 }
 
 // Time implements driver.Store.

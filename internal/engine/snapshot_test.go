@@ -240,7 +240,7 @@ func TestSettledTickIsNotRunAgainWhenOthersKnewLess(t *testing.T) {
 
 // contended is a store whose next changes come after one of somebody else.
 type contended struct {
-	driver.Store
+	*driver.Memory
 	before []func()
 }
 
@@ -250,13 +250,13 @@ func (c *contended) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 		c.before = c.before[1:]
 		first()
 	}
-	return c.Store.Do(ctx, ops)
+	return c.Memory.Do(ctx, ops)
 }
 
 func TestSettledTickIsSettledAgainAfterConflicts(t *testing.T) {
 	m, _, g := running(t)
 	goBack := m.Snapshot()
-	c := &contended{Store: m}
+	c := &contended{Memory: m}
 	s, err := engine.NewSession(c, "fleet", engine.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
@@ -276,7 +276,7 @@ func TestSettledTickIsSettledAgainAfterConflicts(t *testing.T) {
 
 // failing is a store whose next changes fail.
 type failing struct {
-	driver.Store
+	*driver.Memory
 	changes int
 }
 
@@ -285,13 +285,13 @@ func (f *failing) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 		f.changes--
 		return slices.Repeat([]driver.Result{{Err: errors.New("no answer")}}, len(ops))
 	}
-	return f.Store.Do(ctx, ops)
+	return f.Memory.Do(ctx, ops)
 }
 
 func TestSettledTickIsSettledAgainAfterFailures(t *testing.T) {
 	m, _, g := running(t)
 	goBack := m.Snapshot()
-	f := &failing{Store: m}
+	f := &failing{Memory: m}
 	s, err := engine.NewSession(f, "fleet", engine.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))

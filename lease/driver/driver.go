@@ -68,7 +68,8 @@ type Messenger interface {
 // A key is a name, or a word, a colon and a name. "lock:" begins that of a name's lock, "limit:"
 // that of its limit, "journal:" that of its journal. The keys "journal:", "audit:", "progress:" and
 // "member:" alone are those of the namespace itself. A name matches
-// [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
+// [A-Za-z0-9][A-Za-z0-9._-]{0,127}. In a store that implements [Index], two names with a slash
+// between them may stand in place of a name: JOB/KEY is the key of a schedule of a job.
 type Op struct {
 	Key    string
 	Change *Change
@@ -141,6 +142,21 @@ type Change struct {
 	Claims bool
 	// Essential changes must succeed even if the store is full: they end something.
 	Essential bool
+
+	// Due is when the value is due, by the store's clock. The change puts the key, which is JOB/KEY,
+	// into the [Index], or moves it there, in the same step. The zero time takes it out, as does the
+	// removal of the value. Every other outcome than a change that is made, a renewal and an append
+	// leave the index alone.
+	Due time.Time
+}
+
+// DueMilli returns Due in milliseconds of Unix time, rounded up; 0 if the change takes its key out
+// of the index.
+func (c *Change) DueMilli() int64 {
+	if c.Due.IsZero() || c.Data == nil {
+		return 0
+	}
+	return max(c.Due.Add(time.Millisecond-1).UnixMilli(), 1)
 }
 
 // NewLease is a lease to begin. It lasts for its TTL at least. If clocks of the store may run at

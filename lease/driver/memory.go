@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -14,7 +15,8 @@ import (
 type Memory struct {
 	mu     sync.Mutex
 	items  map[string]*kept
-	floor  int64 // values that are made have stamps above those that were removed
+	due    map[dueShare][]DueKey // sorted
+	floor  int64                 // values that are made have stamps above those that were removed
 	swept  time.Time
 	since  time.Time
 	ahead  time.Duration // of the process's clock
@@ -26,6 +28,60 @@ type kept struct {
 	Item
 	keep    time.Duration
 	touched time.Time
+	due     int64 // of Change.DueMilli
+}
+
+// dueShare is a share of the index of a job.
+type dueShare struct {
+	job   string
+	share int
+}
+
+func compareDue(a, b DueKey) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key)) }
+
+func dueKey(key string, due int64) DueKey { return DueKey{Key: key, At: time.UnixMilli(due).UTC()} }
+
+// setDueLocked moves a key in the index; 0 takes it out.
+func (m *Memory) setDueLocked(key string, it *kept, due int64) {
+	job, _, ok := CutKey(key)
+	if !ok || it.due == due {
+		return
+	}
+	in := dueShare{job, ShareOf(key)}
+	list := m.due[in]
+	if i, found := slices.BinarySearchFunc(list, dueKey(key, it.due), compareDue); found {
+		list = slices.Delete(list, i, i+1)
+	}
+	if it.due = due; due > 0 {
+		d := dueKey(key, due)
+		i, _ := slices.BinarySearchFunc(list, d, compareDue)
+		list = slices.Insert(list, i, d)
+	}
+	if m.due == nil {
+		m.due = make(map[dueShare][]DueKey)
+	}
+	if m.due[in] = list; len(list) == 0 {
+		delete(m.due, in)
+	}
+}
+
+// Due implements [Index].
+func (m *Memory) Due(ctx context.Context, job string, shares []int, until time.Time, count int) (list []DueKey, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, share := range shares {
+		for i, d := range m.due[dueShare{job, share}] {
+			if i >= count || d.At.After(until) {
+				break
+			}
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, compareDue)
+	return list, nil
 }
 
 const sweepEvery = time.Minute
@@ -39,6 +95,7 @@ func (m *Memory) sweepLocked(now time.Time) {
 	for key, it := range m.items {
 		if it.keep > 0 && now.Sub(it.touched) > it.keep {
 			m.floor = max(m.floor, it.Value.Version.Stamp)
+			m.setDueLocked(key, it, 0)
 			delete(m.items, key)
 		}
 	}
@@ -48,7 +105,7 @@ func (m *Memory) sweepLocked(now time.Time) {
 func (m *Memory) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.items, m.since = nil, time.Time{}
+	m.items, m.due, m.since = nil, nil, time.Time{}
 }
 
 // Snapshot returns a function that restores what is kept now, as a restored backup of a server
@@ -56,16 +113,18 @@ func (m *Memory) Forget() {
 func (m *Memory) Snapshot() (restore func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	saved := make(map[string]Item)
+	saved := make(map[string]kept)
 	for key, it := range m.items {
-		saved[key] = Item{Value: it.Value, List: slices.Clone(it.List)}
+		saved[key] = kept{Item: Item{Value: it.Value, List: slices.Clone(it.List)}, due: it.due}
 	}
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.items = make(map[string]*kept)
-		for key, it := range saved {
-			m.items[key] = &kept{Item: it}
+		m.items, m.due = make(map[string]*kept), nil
+		for key, old := range saved {
+			it := &kept{Item: old.Item}
+			m.items[key] = it
+			m.setDueLocked(key, it, old.due)
 		}
 	}
 }
@@ -123,6 +182,7 @@ func (m *Memory) Do(ctx context.Context, ops []Op) []Result {
 		if results[i], changed = it.Do(op, now); changed {
 			if m.items[op.Key], it.touched = it, now; op.Change != nil {
 				it.keep = op.Change.Keep
+				m.setDueLocked(op.Key, it, op.Change.DueMilli())
 			}
 		}
 		if it.Empty() {

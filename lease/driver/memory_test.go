@@ -46,3 +46,37 @@ func TestMemoryForgetsWhatIsNotKept(t *testing.T) {
 		require.Equal(t, 2, keys())
 	})
 }
+
+// What is dropped, restored, or not kept any longer is so in the index, too.
+func TestMemoryIndexIsThatOfItsValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := new(driver.Memory)
+		base := time.Now().Add(time.Hour)
+		put := func(key string, keep time.Duration, due time.Time) {
+			c := &driver.Change{From: m.Do(t.Context(), []driver.Op{{Key: key}})[0].Version, ID: key, Data: []byte("x"), Keep: keep, Due: due}
+			require.Equal(t, driver.Done, m.Do(t.Context(), []driver.Op{{Key: key, Change: c}})[0].Status)
+		}
+		list := func(keys ...string) {
+			t.Helper()
+			due, err := m.Due(t.Context(), "job", []int{driver.ShareOf("job/a"), driver.ShareOf("job/b")}, base, 10)
+			require.NoError(t, err)
+			var got []string
+			for _, d := range due {
+				got = append(got, d.Key)
+			}
+			require.Equal(t, keys, got)
+		}
+		put("job/a", 0, base)
+		restore := m.Snapshot()
+		put("job/b", 5*time.Minute, base.Add(-time.Second))
+		list("job/b", "job/a")
+		time.Sleep(10 * time.Minute)
+		put("other", 0, time.Time{})
+		list("job/a")
+		m.Forget()
+		list()
+		put("job/b", 0, base)
+		restore()
+		list("job/a")
+	})
+}

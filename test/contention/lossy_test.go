@@ -16,7 +16,7 @@ var errLost = errors.New("connection reset by the test")
 // holds requests back, and is slow. While it is, others use the store. All that it does follows
 // from its random numbers.
 type lossy struct {
-	driver.Store
+	*driver.Memory
 	*rand.Rand
 	faulty bool
 	others func() // lets other processes use the store
@@ -26,14 +26,14 @@ type lossy struct {
 
 func (l *lossy) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	if !l.faulty || !slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Change != nil }) {
-		return l.Store.Do(ctx, ops)
+		return l.Memory.Do(ctx, ops)
 	}
 	if l.IntN(4) == 0 { // somebody is quicker
 		l.others()
 	}
 	switch l.IntN(8) {
 	case 0: // the reply is lost
-		for _, res := range l.Store.Do(context.WithoutCancel(ctx), ops) {
+		for _, res := range l.Memory.Do(context.WithoutCancel(ctx), ops) {
 			if res.Err == nil && res.Status == driver.Done {
 				l.lost++
 			}
@@ -42,7 +42,7 @@ func (l *lossy) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	case 2: // the request is held back, and arrives after others
 		l.held = append(l.held, ops...)
 	default:
-		return l.Store.Do(ctx, ops)
+		return l.Memory.Do(ctx, ops)
 	}
 	l.pass()
 	results := make([]driver.Result, len(ops))
@@ -71,6 +71,6 @@ func (l *lossy) pass() {
 
 // arrive lets the store have what was held back.
 func (l *lossy) arrive() {
-	l.Store.Do(context.Background(), l.held)
+	l.Memory.Do(context.Background(), l.held)
 	l.held = nil
 }

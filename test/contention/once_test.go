@@ -52,7 +52,7 @@ func TestNoHistoryOfTriggersRunsOneTwice(t *testing.T) {
 		policy := protocol.Policy{Beside: true}
 		_, err := w.store.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 1, Revision: "r1", Defines: true, Policy: policy}})
 		require.NoError(t, err)
-		network := &lossy{Store: w.memory, Rand: r, faulty: true, others: w.others}
+		network := &lossy{Memory: w.memory, Rand: r, faulty: true, others: w.others}
 		f, err := fleet.New(w.session(network))
 		require.NoError(t, err)
 		var known outcome
@@ -168,7 +168,7 @@ func TestNoHistoryOfTakingsTakesOneTwice(t *testing.T) {
 				time.Sleep(time.Duration(r.Int64N(int64(10 * time.Millisecond))))
 			}
 		}
-		network := &lossy{Store: memory, Rand: r, faulty: true, others: others}
+		network := &lossy{Memory: memory, Rand: r, faulty: true, others: others}
 		mine := process(network)
 		var known outcome
 		for i := range calls {

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) driver.Store) {
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(&fixture{T: t, s: open(t)}) })
 	}
+	runIndex(t, open)
 }
 
 type fixture struct {

@@ -1,0 +1,326 @@
+package drivertest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// runIndex runs the cases of a store that implements [driver.Index].
+func runIndex(t *testing.T, open func(t *testing.T) driver.Store) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		run  func(f *indexed)
+	}{
+		{"DueKeysComeInOrder", dueInOrder},
+		{"DueAtUntilIsListed", dueUntil},
+		{"CountHoldsForEachShare", dueCount},
+		{"ChangeMovesItsKey", dueMoves},
+		{"ChangeThatIsNotMadeLeavesTheIndex", dueStays},
+		{"RepeatedChangeLeavesTheIndex", dueRepeated},
+		{"IndexHasTheDueTimeOfTheWinner", dueOfWinner},
+		{"JobsAndOtherKeysAreApart", dueApart},
+		{"StoresAreApart", dueOfStore},
+		{"LongestKeysAreKept", longestKeys},
+		{"IndexIsThatOfAModel", dueModel},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fixture{T: t, s: open(t)}
+			index, ok := f.s.(driver.Index)
+			if !ok {
+				t.Skip("the store has no index")
+			}
+			c.run(&indexed{fixture: f, index: index, base: f.now().Truncate(time.Millisecond), open: open})
+		})
+	}
+}
+
+// indexed is a fixture with an index. Its due times are in milliseconds after base.
+type indexed struct {
+	*fixture
+	index driver.Index
+	base  time.Time
+	open  func(t *testing.T) driver.Store
+}
+
+func (f *indexed) at(milli int) time.Time { return f.base.Add(time.Duration(milli) * time.Millisecond) }
+
+var allShares = func() (all []int) {
+	for i := range driver.Shares {
+		all = append(all, i)
+	}
+	return all
+}()
+
+// due lists keys with their due times.
+func (f *indexed) due(job string, shares []int, until, count int) []string {
+	f.Helper()
+	keys, err := f.index.Due(f.Context(), job, shares, f.at(until), count)
+	require.NoError(f, err)
+	list := []string{}
+	for _, k := range keys {
+		list = append(list, dueText(k.Key, int(k.At.Sub(f.base)/time.Millisecond)))
+		require.Zero(f, k.At.Nanosecond()%1e6)
+	}
+	return list
+}
+
+func dueText(key string, milli int) string { return fmt.Sprint(key, " ", milli) }
+
+// all lists all keys of a job.
+func (f *indexed) all(job string) []string {
+	f.Helper()
+	return f.due(job, allShares, 1e9, 1000)
+}
+
+func (f *indexed) put(key string, from driver.Version, milli int) driver.Version {
+	f.Helper()
+	return f.change(key, driver.Change{From: from, Data: []byte("value"), Due: f.at(milli)})
+}
+
+// sameShare returns n keys of job that are in one share.
+func sameShare(job string, n int) (keys []string) {
+	for i := 0; len(keys) < n; i++ {
+		if key := fmt.Sprint(job, "/k", i); driver.ShareOf(key) == driver.ShareOf(job+"/k0") {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func dueInOrder(f *indexed) {
+	require.Empty(f, f.all("job"))
+	var want []string
+	for i := range 40 {
+		key := fmt.Sprint("job/n", i)
+		milli := i * 7 % 40 * 1000
+		f.put(key, driver.Version{}, milli)
+		want = append(want, dueText(key, milli))
+	}
+	slices.SortFunc(want, func(a, b string) int { return cmp.Compare(milliOf(a), milliOf(b)) })
+	require.Equal(f, want, f.all("job"))
+	require.Equal(f, want[:20], f.due("job", allShares, 19999, 1000))
+	keys, _, err := f.s.Scan(f.Context(), "job/", "", 1000)
+	require.NoError(f, err)
+	require.Len(f, keys, 40)
+}
+
+func milliOf(text string) (milli int) {
+	_, _ = fmt.Sscan(text[strings.IndexByte(text, ' '):], &milli)
+	return milli
+}
+
+func dueUntil(f *indexed) {
+	f.put("job/past", driver.Version{}, -86400000)
+	f.put("job/whole", driver.Version{}, 5)
+	f.change("job/part", driver.Change{Data: []byte("value"), Due: f.at(5).Add(time.Nanosecond)})
+	require.Equal(f, []string{"job/past -86400000"}, f.due("job", allShares, 4, 9))
+	require.Equal(f, []string{"job/past -86400000", "job/whole 5"}, f.due("job", allShares, 5, 9))
+	require.Equal(f, []string{"job/past -86400000", "job/whole 5", "job/part 6"}, f.due("job", allShares, 6, 9))
+	keys, err := f.index.Due(f.Context(), "job", allShares, f.at(6).Add(-time.Nanosecond), 9)
+	require.NoError(f, err)
+	require.Len(f, keys, 2)
+	f.change("job/first", driver.Change{Data: []byte("value"), Due: time.Unix(-60, 0)})
+	keys, err = f.index.Due(f.Context(), "job", allShares, f.at(9), 9)
+	require.NoError(f, err)
+	require.Len(f, keys, 4)
+	require.Equal(f, "job/first", keys[0].Key)
+}
+
+func dueCount(f *indexed) {
+	keys := sameShare("job", 4)
+	for i, key := range keys {
+		f.put(key, driver.Version{}, 100-i)
+	}
+	other := "job/other"
+	require.NotEqual(f, driver.ShareOf(keys[0]), driver.ShareOf(other))
+	f.put(other, driver.Version{}, 98)
+	earliest := []string{dueText(keys[3], 97), dueText(other, 98), dueText(keys[2], 98)}
+	got := f.due("job", []int{driver.ShareOf(keys[0]), driver.ShareOf(other)}, 1000, 2)
+	require.ElementsMatch(f, earliest, got)
+	require.Equal(f, earliest[0], got[0])
+	require.Equal(f, earliest[:1], f.due("job", []int{driver.ShareOf(keys[0])}, 1000, 1))
+	require.Equal(f, earliest[1:2], f.due("job", []int{driver.ShareOf(other)}, 1000, 9))
+	none := (driver.ShareOf(keys[0]) + 1) % driver.Shares
+	if none == driver.ShareOf(other) {
+		none = (none + 1) % driver.Shares
+	}
+	require.Empty(f, f.due("job", []int{none}, 1000, 9))
+	require.Empty(f, f.due("job", nil, 1000, 9))
+}
+
+func dueMoves(f *indexed) {
+	v := f.put("job/a", driver.Version{}, 30)
+	f.put("job/b", driver.Version{}, 20)
+	v = f.put("job/a", v, 10)
+	require.Equal(f, []string{"job/a 10", "job/b 20"}, f.all("job"))
+	v = f.change("job/a", driver.Change{From: v, Data: []byte("value")})
+	require.Equal(f, []string{"job/b 20"}, f.all("job"))
+	v = f.put("job/a", v, 40)
+	require.Equal(f, []string{"job/b 20", "job/a 40"}, f.all("job"))
+	f.change("job/a", driver.Change{From: v, Due: f.at(50)})
+	require.Equal(f, []string{"job/b 20"}, f.all("job"))
+	f.put("job/a", driver.Version{}, 60)
+	require.Equal(f, []string{"job/b 20", "job/a 60"}, f.all("job"))
+}
+
+func dueStays(f *indexed) {
+	v := f.change("job/a", driver.Change{
+		Data: []byte("value"), Due: f.at(10), Leases: []driver.NewLease{{Token: 7, Holder: "h", TTL: time.Hour}},
+	})
+	want := []string{"job/a 10"}
+	for _, c := range []driver.Change{
+		{},
+		{Data: []byte("lost"), Due: f.at(20)},
+		{From: v, Data: []byte("lost"), Due: f.at(20), Ended: []int64{7}},
+	} {
+		c.ID = f.id()
+		require.Equal(f, driver.Conflict, f.do(driver.Op{Key: "job/a", Change: &c}).Status)
+		require.Equal(f, want, f.all("job"))
+	}
+	for _, c := range []driver.Change{{NotBefore: f.now().Add(time.Minute)}, {NotAfter: f.now().Add(-time.Minute), Data: []byte("lost")}} {
+		c.From, c.ID = v, f.id()
+		require.Equal(f, driver.OutOfBounds, f.do(driver.Op{Key: "job/a", Change: &c}).Status)
+		require.Equal(f, want, f.all("job"))
+	}
+	require.Equal(f, driver.Done, f.do(driver.Op{Key: "job/a", Renew: &driver.Renewal{Token: 7, Holder: "h", TTL: time.Minute}}).Status)
+	f.do(driver.Op{Key: "job/a", Append: []driver.Entry{{ID: "e", Text: []byte("text"), Max: 4}}})
+	require.Equal(f, want, f.all("job"))
+}
+
+func dueRepeated(f *indexed) {
+	c := driver.Change{ID: "same", Data: []byte("once"), Due: f.at(10)}
+	for _, due := range []time.Time{f.at(10), f.at(10), f.at(20), {}} {
+		c.Due = due
+		require.Equal(f, driver.Done, f.do(driver.Op{Key: "job/a", Change: &c}).Status)
+		require.Equal(f, []string{"job/a 10"}, f.all("job"))
+	}
+}
+
+func dueOfWinner(f *indexed) {
+	first := f.put("job/a", driver.Version{}, 1000)
+	var wg sync.WaitGroup
+	results := make([]driver.Result, 16)
+	for i := range results {
+		wg.Go(func() {
+			c := driver.Change{ID: fmt.Sprint("racer-", i), From: first, Data: []byte("value"), Due: f.at(i)}
+			results[i] = f.s.Do(f.Context(), []driver.Op{{Key: "job/a", Change: &c}})[0]
+		})
+	}
+	wg.Wait()
+	won := slices.Index(statuses(f.fixture, results), driver.Done)
+	require.Equal(f, []string{dueText("job/a", won)}, f.all("job"))
+}
+
+func dueApart(f *indexed) {
+	for i, key := range []string{"job/a", "job-2/a", "jo/b", "job.a/x"} {
+		f.put(key, driver.Version{}, i)
+	}
+	for _, key := range []string{"job", "lock:a", "progress:job/b"} {
+		f.put(key, driver.Version{}, 9)
+	}
+	for job, want := range map[string][]string{
+		"job": {"job/a 0"}, "job-2": {"job-2/a 1"}, "jo": {"jo/b 2"}, "job.a": {"job.a/x 3"}, "": {}, "a": {}, "lock:a": {}, "progress:job": {},
+	} {
+		require.Equal(f, want, f.all(job), job)
+	}
+}
+
+func dueOfStore(f *indexed) {
+	second := f.open(f.T)
+	other := &indexed{fixture: &fixture{T: f.T, s: second}, index: second.(driver.Index), base: f.base}
+	f.put("job/a", driver.Version{}, 1)
+	other.put("job/b", driver.Version{}, 2)
+	require.Equal(f, []string{"job/a 1"}, f.all("job"))
+	require.Equal(f, []string{"job/b 2"}, other.all("job"))
+}
+
+func longestKeys(f *indexed) {
+	job := strings.Repeat("j", 128)
+	key := job + "/" + strings.Repeat("k", 128)
+	v := f.put(key, driver.Version{}, 5)
+	require.Equal(f, []string{dueText(key, 5)}, f.all(job))
+	require.Equal(f, v, f.do(driver.Op{Key: key}).Value.Version)
+	for _, prefix := range []string{"journal:", "progress:"} {
+		f.do(driver.Op{Key: prefix + key, Append: []driver.Entry{{ID: "e", Text: []byte("text"), Max: 4}}})
+		require.Len(f, f.do(driver.Op{Key: prefix + key, Newest: 4}).List, 1)
+	}
+}
+
+// dueModel makes random changes, in batches.
+func dueModel(f *indexed) {
+	random := rand.New(rand.NewPCG(1, 2))
+	versions, due := map[string]driver.Version{}, map[string]int{}
+	keys := append(sameShare("job", 6), "job/x", "job/y", "job/z", "other/x")
+	for range 40 {
+		var ops []driver.Op
+		for _, i := range random.Perm(len(keys))[:1+random.IntN(5)] {
+			c := &driver.Change{ID: f.id(), From: versions[keys[i]], Data: []byte("value"), Due: f.at(random.IntN(8))}
+			switch random.IntN(5) {
+			case 0:
+				c.Data = nil
+			case 1:
+				c.Due = time.Time{}
+			case 2:
+				c.From.Stamp++
+			}
+			ops = append(ops, driver.Op{Key: keys[i], Change: c})
+		}
+		for i, res := range f.s.Do(f.Context(), ops) {
+			require.NoError(f, res.Err)
+			key, c := ops[i].Key, ops[i].Change
+			require.Equal(f, c.From == versions[key], res.Status == driver.Done)
+			if res.Status != driver.Done {
+				continue
+			}
+			delete(versions, key)
+			delete(due, key)
+			if c.Data != nil {
+				versions[key] = res.Version
+			}
+			if c.DueMilli() > 0 {
+				due[key] = int(c.Due.Sub(f.base) / time.Millisecond)
+			}
+		}
+		until, count := random.IntN(9), 1+random.IntN(4)
+		shares := []int{driver.ShareOf(keys[0]), driver.ShareOf("job/x"), driver.ShareOf("job/y"), driver.ShareOf("job/z")}
+		shares = shares[:1+random.IntN(len(shares))]
+		f.requireModel(due, shares, until, count)
+	}
+}
+
+// requireModel compares each share by itself, so that of keys that are due at once any may come.
+func (f *indexed) requireModel(due map[string]int, shares []int, until, count int) {
+	f.Helper()
+	got := f.due("job", shares, until, count)
+	require.True(f, slices.IsSortedFunc(got, func(a, b string) int { return cmp.Compare(milliOf(a), milliOf(b)) }))
+	want, all := map[int][]int{}, []string{}
+	for key, milli := range due {
+		if share := driver.ShareOf(key); strings.HasPrefix(key, "job/") && milli <= until && slices.Contains(shares, share) {
+			all = append(all, dueText(key, milli))
+			want[share] = append(want[share], milli)
+		}
+	}
+	require.Subset(f, all, got)
+	have := map[int][]int{}
+	for _, text := range got {
+		key, _, _ := strings.Cut(text, " ")
+		have[driver.ShareOf(key)] = append(have[driver.ShareOf(key)], milliOf(text))
+	}
+	for share := range maps.Keys(want) {
+		slices.Sort(want[share])
+		want[share] = want[share][:min(count, len(want[share]))]
+	}
+	require.Equal(f, want, have)
+}
