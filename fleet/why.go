@@ -182,6 +182,9 @@ func (r *reasoner) noTick() string {
 	if r.Job != nil && r.Job.Spec().Leader {
 		return r.Say("It is a leader task, which runs all the time and has no ticks.") + r.Say(" %s", r.leading())
 	}
+	if r.Job != nil && r.Job.Schedule().Stored() {
+		return r.Say("It has no ticks of its own: its schedules lie in the store, and each has its own.")
+	}
 	return r.Say("It has no tick that is due or to come, and none that was decided is in its history.")
 }
 

@@ -95,6 +95,11 @@ func TestNextSaysWhatOnlyTriggersRun(t *testing.T) {
 	require.Contains(t, r.Stderr, `jitter: "5s" must be left out of a job that only triggers run`)
 }
 
+func TestNextSaysWhoseSchedulesLieInTheStore(t *testing.T) {
+	r := workertest.Do(t, nil, "next", "--config", filetest.Config(t, "jobs: [{name: report, schedule: '@stored', log: {message: x}}]\n"))
+	require.Equal(t, workertest.Result{Stdout: "JOB     TICK  ZONE  NOTE\nreport  -     UTC   by its schedules in the store\n"}, r)
+}
+
 const leaders = `
 jobs:
 - {name: indexer, leader: true, log: {message: x}}

@@ -222,7 +222,9 @@ func openLines(v View, d fleet.Description) (lines []string) {
 }
 
 func nextLines(v View, d fleet.Description) []string {
-	if s := d.ScheduleOf(); s != nil && s.Empty() {
+	if s := d.ScheduleOf(); s != nil && s.Stored() {
+		return []string{"none of its own: it runs by its schedules in the store"}
+	} else if s != nil && s.Empty() {
 		return []string{"none: it runs when it is triggered"}
 	}
 	if len(d.Coming) == 0 {

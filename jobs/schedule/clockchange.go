@@ -53,9 +53,15 @@ func (s *Schedule) ClockChanges(from, to time.Time) []ClockChange {
 	if !ok {
 		return nil
 	}
+	if first := time.Unix(s.first, 0); from.Before(first) {
+		from = first
+	}
+	if last := time.Unix(s.last, 0); to.After(last) {
+		to = last
+	}
 	const around = 48 * 60 * 60 // further from a change than any tick that it affects
 	var found []ClockChange
-	for change := range c.zone.changes(max(from.Unix(), firstInstant)-around, min(to.Unix(), lastInstant)+around) {
+	for change := range c.zone.changes(from.Unix()-around, to.Unix()+around) {
 		effect, ok := c.effect(change)
 		if !ok {
 			continue

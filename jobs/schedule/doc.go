@@ -18,6 +18,7 @@
 //	@every 1h offset 5m     five minutes after each multiple of an hour since the Unix epoch
 //	@at 2030-01-31T08:00:00Z  once, at a time as RFC 3339 writes it
 //	@triggered              none: the job runs when somebody triggers it, and only then
+//	@stored                 none of its own: those of the job's schedules that lie in the store
 //
 // A field is a list of items with commas between them. Letters may be small or capital.
 //

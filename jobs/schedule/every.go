@@ -81,8 +81,8 @@ func (a atTick) next(after int64) (int64, bool) { return int64(a), int64(a) > af
 
 func (atTick) minInterval() time.Duration { return math.MaxInt64 }
 
-// noTicks are those of a job that only triggers run.
-type noTicks struct{}
+// noTicks are those of a job that only triggers run, and of one whose schedules lie in the store.
+type noTicks struct{ stored bool }
 
 func (noTicks) next(int64) (int64, bool) { return 0, false }
 

@@ -14,7 +14,7 @@ func FuzzParse(f *testing.F) {
 	for _, spec := range []string{
 		"* * * * *", "*/30 0-5,23 * JAN-MAR MON", "0 30 2 ? * 7", "H H(1-5)/2 H * *", "0 0 L,15W,LW * *", "0 0 * * FRI#2,1L",
 		"0 0 29 2 *", "0 0 30 2 *", "@daily", "@every 1h offset 5m", "@every -5s", "@at 2030-01-31T08:00:00Z", "@reboot",
-		"TZ=0", "CRON_TZ=UTC", "TZ=UTC * * * * *", ",", ", , , , ,", "*-5 1-2-3 */ /5 H(", "@every", "@at", "@", "\xff",
+		"@triggered", "@stored", "@stored x", "TZ=0", "CRON_TZ=UTC", "TZ=UTC * * * * *", ",", ", , , , ,", "*-5 1-2-3 */ /5 H(", "@every", "@at", "@", "\xff",
 		"99999999999999999999 * * * *", "*/99999999999999999999 * * * *", "0 0 * 2 SUN#5", "59 59 23 31 12 6",
 	} {
 		for zone := range 3 {

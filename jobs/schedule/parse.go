@@ -57,18 +57,18 @@ func parseDescriptor(words []string, loc *time.Location, name string) (ticks, er
 		return parseEvery(words[1:])
 	case "@at":
 		return parseAt(words[1:])
-	case "@triggered":
+	case "@triggered", "@stored":
 		if len(words) > 1 {
-			return nil, errors.New("must have nothing after @triggered")
+			return nil, errors.New("must have nothing after " + keyword)
 		}
-		return noTicks{}, nil
+		return noTicks{stored: keyword == "@stored"}, nil
 	case "@reboot":
 		return nil, errors.New("must not be @reboot: a fleet has no reboot; use @every for a regular run or @at for a single one")
 	default:
 		expression, known := descriptors[keyword]
 		if !known {
 			return nil, errors.New("must be one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, " +
-				"@every DURATION, @at TIME, @triggered, or have 5 or 6 fields")
+				"@every DURATION, @at TIME, @triggered, @stored, or have 5 or 6 fields")
 		}
 		if len(words) > 1 {
 			return nil, fmt.Errorf("must have nothing after %s", words[0])

@@ -186,7 +186,7 @@ func TestRefusedSpecsNameTheRule(t *testing.T) {
 		"0 0 31 2,4,6,9,11 *":          never,
 		"0 0 30W 2 *":                  never,
 		"@reboot":                      "must not be @reboot: a fleet has no reboot; use @every for a regular run or @at for a single one",
-		"@":                            "must be one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every DURATION, @at TIME, @triggered, or have 5 or 6 fields",
+		"@":                            "must be one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every DURATION, @at TIME, @triggered, @stored, or have 5 or 6 fields",
 		"@daily at nine":               "must have nothing after @daily",
 		"@every":                       every,
 		"@every 1h 5m":                 every,

@@ -14,6 +14,7 @@ type Schedule struct {
 	loc         *time.Location
 	ticks       ticks
 	minInterval func() time.Duration
+	first, last int64 // bounds of the ticks, in Unix seconds, both included
 }
 
 var _ cron.Schedule = (*Schedule)(nil)
@@ -28,7 +29,9 @@ type ticks interface {
 }
 
 func newSchedule(spec string, loc *time.Location, t ticks) *Schedule {
-	return &Schedule{spec: spec, loc: loc, ticks: t, minInterval: sync.OnceValue(t.minInterval)}
+	return &Schedule{
+		spec: spec, loc: loc, ticks: t, minInterval: sync.OnceValue(t.minInterval), first: firstInstant, last: lastInstant,
+	}
 }
 
 // Next returns the first tick after the given instant, in UTC and whole seconds. It returns the
@@ -38,8 +41,8 @@ func newSchedule(spec string, loc *time.Location, t ticks) *Schedule {
 func (s *Schedule) Next(after time.Time) time.Time {
 	// Unix rounds down, so a tick in the second that after lies within is either after itself or in
 	// the past.
-	next, ok := s.ticks.next(min(max(after.Unix(), firstInstant), lastInstant))
-	if !ok {
+	next, ok := s.ticks.next(min(max(after.Unix(), s.first-1, firstInstant), lastInstant))
+	if !ok || next > s.last {
 		return time.Time{}
 	}
 	return time.Unix(next, 0).UTC()
@@ -64,12 +67,33 @@ func (s *Schedule) Before(t time.Time) time.Time {
 // MinInterval returns a time that no two ticks of the schedule are closer than, at least one
 // second. It is the shortest interval that occurs, with the clock changes of the years 2000 to 2060
 // included. A daily spec in a zone with daylight saving time has 23 hours. A one-off has no second
-// tick, @triggered has none, and both return the longest duration there is. The first call does the
+// tick, @triggered and @stored have none, and all return the longest duration there is. The first call does the
 // work, a fraction of a millisecond; later ones return what it found.
 func (s *Schedule) MinInterval() time.Duration { return s.minInterval() }
 
-// Empty reports whether the schedule has no ticks at all: @triggered.
-func (s *Schedule) Empty() bool { return s.ticks == noTicks{} }
+// Empty reports whether the schedule has no ticks at all: @triggered and @stored.
+func (s *Schedule) Empty() bool {
+	_, none := s.ticks.(noTicks)
+	return none
+}
+
+// Stored reports whether the schedule is @stored: the job's ticks are those of schedules that lie
+// in the store.
+func (s *Schedule) Stored() bool { return s.ticks == noTicks{stored: true} }
+
+// Within returns the same schedule without the ticks before start and after end. Both are included;
+// the zero time means no bound. What MinInterval, Words and String return stays.
+func (s *Schedule) Within(start, end time.Time) *Schedule {
+	bounded := *s
+	if !start.IsZero() {
+		// Unix rounds down, and the tick of a second that has begun is before start.
+		bounded.first = max(s.first, start.Add(time.Second-1).Unix())
+	}
+	if !end.IsZero() {
+		bounded.last = min(s.last, end.Unix())
+	}
+	return &bounded
+}
 
 // String returns the spec as it was given, with single spaces between its fields.
 func (s *Schedule) String() string { return s.spec }

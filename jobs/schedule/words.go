@@ -34,7 +34,9 @@ func (s *Schedule) Words(translate func(phrase string) string) string {
 	case atTick:
 		text = w.Say("once, at %s UTC", time.Unix(int64(t), 0).UTC().Format(time.DateTime))
 	case noTicks:
-		text = w.Say("only when it is triggered")
+		if text = w.Say("only when it is triggered"); t.stored {
+			text = w.Say("by its schedules in the store")
+		}
 	case *cronTicks:
 		text = w.cron(t, s.loc.String() != "UTC")
 	}

@@ -91,7 +91,7 @@ var arguments = []struct {
 	{"schedule of 4 fields", on("* * * *"), `job "j": schedule: "* * * *" must have 5 fields, or 6 with leading seconds, and has 4`},
 	{"minute 61", on("61 * * * *"), `job "j": schedule: "61 * * * *" has "61" in the minute field: must be a number or a range from 0 to 59`},
 	{"30 February", on("0 0 30 2 *"), `job "j": schedule: "0 0 30 2 *" never fires: none of its months has a day that it names`},
-	{"@evry", on("@evry 5m"), `job "j": schedule: "@evry 5m" must be one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every DURATION, @at TIME, @triggered, or have 5 or 6 fields`},
+	{"@evry", on("@evry 5m"), `job "j": schedule: "@evry 5m" must be one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every DURATION, @at TIME, @triggered, @stored, or have 5 or 6 fields`},
 	{"@every without a unit", on("@every 5"), `job "j": schedule: "@every 5" has the period "5", which must be a duration in h, m and s, such as 90s or 1h30m (a day is 24h)`},
 	{"@every 0s", on("@every 0s"), `job "j": schedule: "@every 0s" has the period "0s", which must be at least 1s`},
 	{"@every 500us", on("@every 500us"), `job "j": schedule: "@every 500us" has the period "500us", which must be whole seconds`},

@@ -100,7 +100,7 @@ type preview struct {
 	Ticks    []comingTick   `json:"ticks"`
 	Warnings []clockWarning `json:"warnings"`
 
-	triggered bool // it has no schedule
+	empty bool // it has no ticks of its own
 }
 
 type comingTick struct {
@@ -125,7 +125,7 @@ func lookAhead(job *jobs.Job, now time.Time, count int) preview {
 	if spec.Leader {
 		return o
 	}
-	o.Schedule, o.Words, o.triggered = sched.String(), sched.Words(nil), sched.Empty()
+	o.Schedule, o.Words, o.empty = sched.String(), sched.Words(nil), sched.Empty()
 	for at := sched.Next(now); !at.IsZero() && len(o.Ticks) < count; at = sched.Next(at) {
 		o.Ticks = append(o.Ticks, comingTick{
 			Tick: at.Format("2006-01-02T15:04:05.000Z07:00"), Local: at.In(sched.Location()).Format(time.RFC3339), at: at.In(sched.Location()),
@@ -155,8 +155,8 @@ func (o preview) whyNoTicks() string {
 		return "leader task, paused: does not run"
 	case o.Leader:
 		return leaderNote
-	case o.triggered:
-		return "only when it is triggered"
+	case o.empty:
+		return o.Words
 	default:
 		return "no tick is coming"
 	}
