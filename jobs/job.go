@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
@@ -17,7 +18,7 @@ type Job struct {
 	spec     Spec
 	schedule *schedule.Schedule
 	handler  Handler
-	rules    func() string // of the schedule's time zone: see zoneRules
+	base     *Job // what WithKey was called on; nil otherwise
 }
 
 // Option changes one policy of a job from its default; see the fields of [Spec] for meaning, unit
@@ -69,6 +70,12 @@ func WithHistory(n int) Option { return func(s *Spec) { s.History = n } }
 // See [Spec].Leader.
 func WithLeader() Option { return func(s *Spec) { s.Leader = true } }
 
+// WithSchedules makes the job run by schedules that lie in the store, one for each key: see package
+// schedules. The job's own schedule must then be "" or "@stored".
+func WithSchedules() Option { return func(s *Spec) { s.Schedule = stored } }
+
+const stored = "@stored"
+
 // WithGroups lets only replicas of one of these groups run the job.
 func WithGroups(groups ...string) Option { return func(s *Spec) { s.Groups = groups } }
 
@@ -84,6 +91,10 @@ func New(name, schedule string, handler Handler, options ...Option) (*Job, error
 			continue
 		}
 		option(&spec)
+	}
+	if spec.Schedule == stored && schedule != "" && !strings.EqualFold(strings.TrimSpace(schedule), stored) {
+		faults = append(faults, &Fault{Field: "schedule", Value: schedule,
+			Rule: `must be "" or "@stored": with jobs.WithSchedules, the job runs by schedules that lie in the store`})
 	}
 	return fromSpec(spec, handler, faults...)
 }
@@ -101,8 +112,17 @@ func fromSpec(spec Spec, handler Handler, faults ...error) (*Job, error) {
 		return nil, fmt.Errorf("job %q: %w", spec.Name, err)
 	}
 	spec.Groups, spec.Details = slices.Clone(spec.Groups), maps.Clone(spec.Details)
-	rules := sync.OnceValue(func() string { return zoneRules(sched.Location()) })
-	return &Job{spec: spec, schedule: sched, handler: handler, rules: rules}, nil
+	return &Job{spec: spec, schedule: sched, handler: handler}, nil
+}
+
+// WithKey returns the job as it runs for one of its schedules that lie in the store: it is named
+// JOB/KEY and has that schedule, and the handler and the policies of j. It shares the rest with j,
+// so that it costs no more than two small allocations. Its Revision is that of j.
+func (j *Job) WithKey(key string, s *schedule.Schedule) *Job {
+	keyed := &Job{spec: j.spec, schedule: s, handler: j.handler, base: j}
+	keyed.spec.Name = naming.Keyed(j.spec.Name, key)
+	keyed.spec.Schedule, keyed.spec.Timezone = s.String(), s.Location().String()
+	return keyed
 }
 
 // Spec returns a copy of the job's specification.
@@ -112,7 +132,7 @@ func (j *Job) Spec() Spec {
 	return spec
 }
 
-// Name returns the job's name.
+// Name returns the job's name; JOB/KEY of one that [Job.WithKey] has made.
 func (j *Job) Name() string { return j.spec.Name }
 
 // Schedule returns the job's parsed schedule. It is never nil: that of a leader task has no ticks.

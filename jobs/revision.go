@@ -10,7 +10,10 @@ import (
 // covers the rules of the time zone from 2020 to 2059, by this machine's zone data. Replicas with
 // different revisions run their own, and no tick twice.
 func (j *Job) Revision() string {
-	if rules := j.rules(); rules != "" {
+	if j.base != nil {
+		return j.base.Revision()
+	}
+	if rules := zoneRules(j.schedule.Location()); rules != "" {
 		return hash([]any{normal(j.spec), rules})
 	}
 	return hash(normal(j.spec))
@@ -20,7 +23,7 @@ func (j *Job) Revision() string {
 func (j *Job) ScheduleRevision() string {
 	s := normal(j.spec)
 	decides := []any{s.Name, s.Schedule, s.Timezone, s.Leader} // these alone, whatever else later versions know
-	if rules := j.rules(); rules != "" {
+	if rules := zoneRules(j.schedule.Location()); rules != "" {
 		decides = append(decides, rules)
 	}
 	return hash(decides)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/solotick/solotick/internal/naming"
 )
 
 // Handler does a job's work for one tick. ctx ends when the tick's lease is lost, the job's timeout
@@ -16,6 +18,7 @@ type Handler func(ctx context.Context, run Run) error
 type Run struct {
 	Namespace string // the fleet's namespace
 	Job       string // the job's name
+	Key       string // the key of the stored schedule; empty for other jobs
 	Replica   string // the id of the replica that runs the tick
 
 	// Tick is the scheduled time, in UTC and whole milliseconds: the same for every attempt, on
@@ -30,8 +33,8 @@ type Run struct {
 	// nobody traces. A wrapper sets it in the run that it passes on: package otelsolotick does. A
 	// command gets it as TRACEPARENT, a request and the entry of a stream as traceparent.
 	Traceparent string
-	// Payload is what the tick was triggered with, the same for every attempt; "" of a scheduled
-	// tick, and of a trigger without.
+	// Payload is what the tick was triggered with, or what its stored schedule carries, the same for
+	// every attempt; "" of any other scheduled tick, and of a trigger without.
 	Payload Payload
 	// Lease is the lease on the tick. It is never nil in a run that the scheduler started.
 	Lease Lease
@@ -51,9 +54,9 @@ type Lease interface {
 }
 
 // TickID is the tick's identity, equal for every attempt and on every replica:
-// namespace/job/scheduled Unix ms.
+// namespace/job/scheduled Unix ms, or namespace/job/key/scheduled Unix ms.
 func (r Run) TickID() string {
-	return fmt.Sprintf("%s/%s/%d", r.Namespace, r.Job, r.Tick.UnixMilli())
+	return fmt.Sprintf("%s/%s/%d", r.Namespace, naming.Keyed(r.Job, r.Key), r.Tick.UnixMilli())
 }
 
 type runKey struct{}

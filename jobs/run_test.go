@@ -15,6 +15,11 @@ func TestTickIDIsNamespaceJobAndTime(t *testing.T) {
 	require.Equal(t, "billing/nightly-report/1774747800250", run.TickID())
 }
 
+func TestTickIDOfAStoredScheduleHasItsKey(t *testing.T) {
+	run := jobs.Run{Namespace: "billing", Job: "report", Key: "acme", Tick: time.UnixMilli(1774747800250)}
+	require.Equal(t, "billing/report/acme/1774747800250", run.TickID())
+}
+
 func TestTickIDIsTheSameForEveryAttempt(t *testing.T) {
 	instant := time.UnixMilli(1774747800250)
 	a := jobs.Run{Namespace: "n", Job: "j", Tick: instant.UTC(), Replica: "a", Token: 1, Attempt: 1}

@@ -73,7 +73,8 @@ type Spec struct {
 	Name string // unique in its namespace; matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
 	// Schedule is a cron expression, a descriptor or an interval, as package schedule reads them.
 	// "@triggered" has no ticks: such a job runs when it is triggered, and only then. Misfires and
-	// catching up do not concern it.
+	// catching up do not concern it. "@stored" has none of its own: the job runs by schedules that
+	// lie in the store, and its policies hold for each of them. See [WithSchedules].
 	Schedule string
 	Timezone string // an IANA name; the empty string means UTC
 
@@ -104,7 +105,8 @@ type Spec struct {
 	MaxCatchUp    int // so are the oldest misfires past this many; from 0 to 10,000
 
 	// Jitter shifts each tick's start by a random part of at most this, the same on every replica
-	// for one tick. It must be shorter than the time between two ticks. 0 means none.
+	// for one tick. It must be shorter than the time between two ticks, of each schedule if they
+	// lie in the store. 0 means none.
 	Jitter time.Duration
 
 	// Rate limits how often the job may be triggered by hand; scheduled ticks are not limited, and
@@ -240,7 +242,7 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	notNegative("jitter", s.Jitter)
 	switch {
 	case s.Leader || s.Jitter <= 0 || sched == nil:
-	case sched.Empty():
+	case sched.Empty() && !sched.Stored():
 		fault("jitter", s.Jitter, "must be left out of a job that only triggers run: it has no ticks to shift")
 	case s.Jitter >= sched.MinInterval():
 		fault("jitter", s.Jitter, "must be shorter than the time between two ticks, %s", sched.MinInterval())

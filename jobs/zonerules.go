@@ -3,6 +3,7 @@ package jobs
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -13,10 +14,23 @@ var (
 	rulesUntil = time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
+// knownRules has what readRules returned, by a zone's name: there are some hundreds, which schedules
+// in the store have again and again.
+var knownRules sync.Map
+
 // zoneRules returns the offsets of a zone's clock in those years, and when they change. Two
 // machines whose zone data differ there disagree on the ticks of one definition. It is empty for
 // UTC.
 func zoneRules(zone *time.Location) string {
+	if known, ok := knownRules.Load(zone.String()); ok {
+		return known.(string)
+	}
+	rules := readRules(zone)
+	knownRules.Store(zone.String(), rules)
+	return rules
+}
+
+func readRules(zone *time.Location) string {
 	var rules strings.Builder
 	shown := 0
 	for t := rulesFrom.In(zone); t.Before(rulesUntil); {

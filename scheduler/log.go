@@ -185,10 +185,14 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 }
 
 func ofRun(r jobs.Run, more ...slog.Attr) []slog.Attr {
-	return append([]slog.Attr{
+	attrs := []slog.Attr{
 		slog.String("job", r.Job), slog.Time("tick", r.Tick), slog.String("replica", r.Replica),
 		slog.Int64("token", r.Token), slog.Int("attempt", r.Attempt),
-	}, more...)
+	}
+	if r.Key != "" {
+		attrs = append(attrs, slog.String("key", r.Key))
+	}
+	return append(attrs, more...)
 }
 
 // maxLoggedJobs is how many job names a log record has at most.

@@ -60,6 +60,11 @@ var loggedEvents = []struct {
 		`level=INFO msg="run started" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 lag=12.35ms`,
 	},
 	{
+		"run of a stored schedule started",
+		scheduler.RunStarted{Run: jobs.Run{Job: "report", Key: "acme", Replica: "r1", Tick: loggedTick, Token: 7, Attempt: 2}},
+		`level=INFO msg="run started" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 key=acme lag=0s`,
+	},
+	{
 		"run started early by the local estimate",
 		scheduler.RunStarted{Run: loggedRun, Lag: -1_234_567_890},
 		`level=INFO msg="run started" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 lag=-1.235s`,

@@ -8,9 +8,9 @@
 // # Spans
 //
 // Each attempt of a tick is a span of the kind consumer, named "run JOB". Its attributes are
-// solotick.namespace, .job, .tick, .tick_id, .token, .attempt and .replica. An attempt that fails
-// has the error, and the cause of its context if that had ended: the lease was lost, the replica
-// stopped. The handler's context has the span, and the run its traceparent: commands, requests and
+// solotick.namespace, .job, .tick, .tick_id, .token, .attempt and .replica, and .key of a stored
+// schedule. An attempt that fails has the error, and the cause of its context if that had ended:
+// the lease was lost, the replica stopped. The handler's context has the span, and the run its traceparent: commands, requests and
 // the entries of streams carry it on.
 //
 // All attempts of a tick are one trace, whichever replicas make them. The trace's id is made from

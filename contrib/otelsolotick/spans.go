@@ -49,6 +49,9 @@ func begin(ctx context.Context, tracer trace.Tracer, run jobs.Run) trace.Span {
 			attribute.Int("solotick.attempt", run.Attempt),
 			attribute.String("solotick.replica", run.Replica),
 		))
+	if run.Key != "" {
+		span.SetAttributes(attribute.String("solotick.key", run.Key))
+	}
 	if c := span.SpanContext(); c.SpanID() == this.spanID() && run.Attempt > 1 {
 		before := attempt{this.tickID, run.Attempt - 1}
 		span.AddLink(trace.Link{SpanContext: before.context(c.TraceFlags()), Attributes: []attribute.KeyValue{

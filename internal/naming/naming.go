@@ -1,5 +1,5 @@
-// Package naming has the rule for the names of jobs, locks, replicas, holders, requests and
-// namespaces.
+// Package naming has the rule for the names of jobs, the keys of their schedules, locks, replicas,
+// holders, requests and namespaces.
 package naming
 
 import (
@@ -22,6 +22,26 @@ func Valid(s string) bool {
 		}
 	}
 	return true
+}
+
+// Keyed names the record of one of a job's schedules, JOB/KEY; the job's own without a key.
+func Keyed(job, key string) string {
+	if key == "" {
+		return job
+	}
+	return job + "/" + key
+}
+
+// SplitKeyed returns what [Keyed] was made of.
+func SplitKeyed(name string) (job, key string) {
+	job, key, _ = strings.Cut(name, "/")
+	return job, key
+}
+
+// ValidKeyed reports whether s can be the name of a record: NAME, or NAME/NAME.
+func ValidKeyed(s string) bool {
+	job, key, keyed := strings.Cut(s, "/")
+	return Valid(job) && (!keyed || Valid(key))
 }
 
 // definitions begins the names of the journals that hold definitions.

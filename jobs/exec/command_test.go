@@ -64,6 +64,15 @@ func TestCommandIsGivenThePayloadOfItsRun(t *testing.T) {
 	require.Equal(t, string(run.Payload), valueOf(env, "SOLOTICK_PAYLOAD"))
 }
 
+func TestCommandIsGivenTheKeyOfItsRun(t *testing.T) {
+	run := runUnder(nil)
+	require.NotContains(t, environment([]string{"SOLOTICK_KEY=outer"}, Command{}, "", run, "tag"), "SOLOTICK_KEY=outer", "not that of another run")
+	run.Key = "acme"
+	env := environment([]string{"SOLOTICK_KEY=outer"}, Command{}, "", run, "tag")
+	require.Equal(t, "acme", valueOf(env, "SOLOTICK_KEY"))
+	require.Contains(t, valueOf(env, "SOLOTICK_TICK_ID"), "/acme/")
+}
+
 // valueOf returns the value of a variable in env, the last one if there are several.
 func valueOf(env []string, name string) string {
 	for _, variable := range slices.Backward(env) {

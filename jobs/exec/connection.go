@@ -99,7 +99,9 @@ func (c *connection) start(
 	c.runs[r.id] = r
 	s := command(r.tag())
 	if s.Log = c.logger != nil && c.logger.Enabled(context.Background(), slog.LevelInfo); s.Log {
-		r.logger = c.logger.With("job", run.Job, "tick", tickTime(run))
+		if r.logger = c.logger.With("job", run.Job, "tick", tickTime(run)); run.Key != "" {
+			r.logger = r.logger.With("key", run.Key)
+		}
 	}
 	c.outbox.Put(protocol.Request{Verb: protocol.VerbStart, Run: r.id, Start: s, Deadline: deadline, Grace: grace})
 	return r

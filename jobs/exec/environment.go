@@ -27,8 +27,11 @@ func runValues(run jobs.Run, tag string) []string {
 // tickTime is the scheduled time as it is written outside of Go: RFC 3339 with milliseconds, UTC.
 func tickTime(run jobs.Run) string { return run.Tick.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// payloadVariable is only of a run that has a payload.
-const payloadVariable = "SOLOTICK_PAYLOAD"
+// What is only of a run that has a key, and of one that has a payload.
+const (
+	keyVariable     = "SOLOTICK_KEY"
+	payloadVariable = "SOLOTICK_PAYLOAD"
+)
 
 // environment is base without c.Unset, and with c.Env and the variables that describe the run. dir is the working
 // directory when c names one: PWD has to follow it, or programs that trust it see the worker's.
@@ -43,6 +46,9 @@ func environment(base []string, c Command, dir string, run jobs.Run, tag string)
 	for i, value := range runValues(run, tag) {
 		added[runVariables[i]] = value
 	}
+	if run.Key != "" {
+		added[keyVariable] = run.Key
+	}
 	if run.Payload != "" {
 		added[payloadVariable] = string(run.Payload)
 	}
@@ -53,7 +59,9 @@ func environment(base []string, c Command, dir string, run jobs.Run, tag string)
 	env := slices.DeleteFunc(slices.Clone(base), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		_, replaced := added[name]
-		return replaced || slices.Contains(c.Unset, name) || name == payloadVariable // one of another run, that of a worker which a job has started
+		// One of another run is that of a worker which a job has started.
+		ofAnother := name == keyVariable || name == payloadVariable
+		return replaced || ofAnother || slices.Contains(c.Unset, name)
 	})
 	for _, name := range slices.Sorted(maps.Keys(added)) {
 		env = append(env, name+"="+added[name])

@@ -42,7 +42,8 @@ var (
 		nethttp.MethodPatch, nethttp.MethodDelete, nethttp.MethodOptions,
 	}
 	runHeaders = []string{
-		headerKey, headerNamespace, headerJob, headerTick, headerToken, headerAttempt, headerReplica, headerPayload,
+		headerTickID, headerNamespace, headerJob, headerKey, headerTick, headerToken, headerAttempt, headerReplica,
+		headerPayload,
 	}
 	// net/http takes these from the request's other fields, and drops what a header map says.
 	derivedHeaders = []string{"Content-Length", "Transfer-Encoding", "Trailer"}

@@ -2,9 +2,9 @@
 //
 // The request carries the tick's identity as Idempotency-Key, the same for every attempt. Further
 // headers are Solotick-Namespace, Solotick-Job, Solotick-Tick (RFC 3339 with milliseconds, UTC),
-// Solotick-Fencing-Token, Solotick-Attempt and Solotick-Replica. The payload of a trigger is the
-// body of a POST, PUT or PATCH for which [Call] has none, and else the header Solotick-Payload, in
-// base64. A service that must not do the work twice keeps the key. One that must refuse a holder
+// Solotick-Fencing-Token, Solotick-Attempt and Solotick-Replica, and Solotick-Key with the key of a
+// stored schedule. The payload of a trigger or a stored schedule is the body of a POST, PUT or PATCH
+// for which [Call] has none, and else the header Solotick-Payload, in base64. A service that must not do the work twice keeps the key. One that must refuse a holder
 // that was taken over keeps the highest token of each job, and refuses lower ones.
 //
 // # Outcome

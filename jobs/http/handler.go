@@ -19,13 +19,14 @@ import (
 
 // The headers that describe a run.
 const (
-	headerKey       = "Idempotency-Key"
+	headerTickID    = "Idempotency-Key"
 	headerNamespace = "Solotick-Namespace"
 	headerJob       = "Solotick-Job"
 	headerTick      = "Solotick-Tick"
 	headerToken     = "Solotick-Fencing-Token"
 	headerAttempt   = "Solotick-Attempt"
 	headerReplica   = "Solotick-Replica"
+	headerKey       = "Solotick-Key"     // only of a run that has one
 	headerTrace     = "Traceparent"      // only of a run that is traced
 	headerPayload   = "Solotick-Payload" // in base64, where the payload is not the body
 
@@ -113,13 +114,16 @@ func (c Call) request(ctx context.Context, run jobs.Run) (*nethttp.Request, erro
 		}
 		header.Set(name, value)
 	}
-	header.Set(headerKey, run.TickID())
+	header.Set(headerTickID, run.TickID())
 	header.Set(headerNamespace, run.Namespace)
 	header.Set(headerJob, run.Job)
 	header.Set(headerTick, run.Tick.UTC().Format(tickLayout))
 	header.Set(headerToken, strconv.FormatInt(run.Token, 10))
 	header.Set(headerAttempt, strconv.Itoa(run.Attempt))
 	header.Set(headerReplica, run.Replica)
+	if run.Key != "" {
+		header.Set(headerKey, run.Key)
+	}
 	if run.Payload != "" && !asBody {
 		header.Set(headerPayload, base64.StdEncoding.EncodeToString([]byte(run.Payload)))
 	}

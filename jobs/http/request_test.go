@@ -89,7 +89,11 @@ func TestRequestCarriesThePayload(t *testing.T) {
 
 func TestNoHeaderOfTheRunCanBeSet(t *testing.T) {
 	requests := make(chan received, 1)
-	require.NoError(t, do(t, t.Context(), http.Call{URL: serve(t, receive(requests))}))
+	handler, err := http.New(http.Call{URL: serve(t, receive(requests))}, nil)
+	require.NoError(t, err)
+	keyed := run
+	keyed.Key = "acme"
+	require.NoError(t, handler(t.Context(), keyed))
 	ours := 0
 	for name := range (<-requests).header {
 		if strings.HasPrefix(name, "Solotick-") || name == "Idempotency-Key" {
@@ -98,7 +102,7 @@ func TestNoHeaderOfTheRunCanBeSet(t *testing.T) {
 			require.ErrorContains(t, err, "is set for each run", name)
 		}
 	}
-	require.Equal(t, 7, ours)
+	require.Equal(t, 8, ours)
 }
 
 func TestTickIsWrittenInUtc(t *testing.T) {

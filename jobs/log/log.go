@@ -10,7 +10,7 @@ import (
 )
 
 // New returns a handler that logs message at level info, with the attributes job, tick, replica,
-// token and attempt. A nil logger means [slog.Default]. The handler fails only when its context has
+// token and attempt, and key if the run has one. A nil logger means [slog.Default]. The handler fails only when its context has
 // ended before it could log.
 func New(logger *slog.Logger, message string) jobs.Handler {
 	if logger == nil {
@@ -20,14 +20,17 @@ func New(logger *slog.Logger, message string) jobs.Handler {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		//nolint:sloglint // the job exists for the message
-		logger.LogAttrs(ctx, slog.LevelInfo, message,
+		attrs := []slog.Attr{
 			slog.String("job", run.Job),
 			slog.Time("tick", run.Tick),
 			slog.String("replica", run.Replica),
 			slog.Int64("token", run.Token),
 			slog.Int("attempt", run.Attempt),
-		)
+		}
+		if run.Key != "" {
+			attrs = append(attrs, slog.String("key", run.Key))
+		}
+		logger.LogAttrs(ctx, slog.LevelInfo, message, attrs...) //nolint:sloglint // the job exists for the message
 		return nil
 	}
 }

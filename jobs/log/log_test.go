@@ -35,6 +35,14 @@ func TestMessageIsLoggedWithTheRunsFacts(t *testing.T) {
 	}, line)
 }
 
+func TestKeyOfAStoredScheduleIsLogged(t *testing.T) {
+	var out bytes.Buffer
+	keyed := run
+	keyed.Key = "acme"
+	require.NoError(t, log.New(slog.New(slog.NewTextHandler(&out, nil)), "hello")(t.Context(), keyed))
+	require.Contains(t, out.String(), "key=acme")
+}
+
 func TestNilLoggerIsTheDefaultOne(t *testing.T) {
 	var out bytes.Buffer
 	before := slog.Default()

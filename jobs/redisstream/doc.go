@@ -10,7 +10,8 @@
 //	fencing_token   of the grant under which the entry was added
 //	attempt         of the run that added it, from 1
 //	replica         the id of the replica that added it
-//	payload         what the tick was triggered with, if anything, in place of a field of that name in [Stream]
+//	key             the key of the stored schedule, if there is one, in place of a field of that name in [Stream]
+//	payload         what the tick was triggered with, or its stored schedule carries, if anything, likewise
 //	traceparent     the attempt's span, of a run that is traced: see jobs.Run
 //
 // # Once per tick
@@ -38,7 +39,8 @@
 //
 // The second key of a stream events is {events}:solotick:NAMESPACE:JOB, and of a stream
 // events:{eu}, which has a hash tag already, events:{eu}:solotick:NAMESPACE:JOB. Both are in the
-// stream's slot of a Redis Cluster. The second takes about 120 KB when full. An ACL has to let the
+// stream's slot of a Redis Cluster. Each stored schedule has a second key of its own, which ends
+// with JOB/KEY. The second takes about 120 KB when full. An ACL has to let the
 // user have both keys, EVALSHA and EVAL, and within the script TYPE, ZRANGE, ZCARD, XADD, ZADD,
 // ZREMRANGEBYRANK and PEXPIRE.
 //

@@ -94,6 +94,9 @@ func (s Stream) entry(run jobs.Run) []any {
 		fieldAttempt, run.Attempt,
 		fieldReplica, run.Replica,
 	}
+	if run.Key != "" {
+		entry = append(entry, fieldKey, run.Key)
+	}
 	if run.Payload != "" {
 		entry = append(entry, fieldPayload, string(run.Payload))
 	}
@@ -101,7 +104,7 @@ func (s Stream) entry(run jobs.Run) []any {
 		entry = append(entry, fieldTrace, run.Traceparent)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
-		if name == fieldPayload && run.Payload != "" {
+		if name == fieldPayload && run.Payload != "" || name == fieldKey && run.Key != "" {
 			continue
 		}
 		entry = append(entry, name, s.Fields[name])

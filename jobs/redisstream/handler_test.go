@@ -117,6 +117,22 @@ func TestEntryHasThePayloadOfItsRun(t *testing.T) {
 	require.Equal(t, string(given.Payload), entries[1].Values["payload"])
 }
 
+func TestKeysOfStoredSchedulesAddTheirTicksEach(t *testing.T) {
+	client := redistest.Start(t).Client(t)
+	handler := handlerOf(t, client, Stream{Name: "events", Fields: map[string]string{"key": "own"}})
+	for _, key := range []string{"acme", "acme", "umbrella", ""} {
+		given := at(1)
+		given.Key = key
+		require.NoError(t, handler(t.Context(), given))
+	}
+	entries, err := client.XRange(t.Context(), "events", "-", "+").Result()
+	require.NoError(t, err)
+	require.Len(t, entries, 3, "one of each key: all ticks are of one time")
+	for i, key := range []string{"acme", "umbrella", "own"} {
+		require.Equal(t, key, entries[i].Values["key"])
+	}
+}
+
 func TestTickIsAddedOnceWhateverItsToken(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	stream := Stream{Name: "events"}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -34,7 +35,8 @@ const (
 	fieldToken     = "fencing_token"
 	fieldAttempt   = "attempt"
 	fieldReplica   = "replica"
-	fieldPayload   = "payload"     // of a run that has one, in place of one in Fields
+	fieldKey       = "key"         // of a run that has one, in place of one in Fields
+	fieldPayload   = "payload"     // likewise
 	fieldTrace     = "traceparent" // only of a run that is traced, and unless Fields has one
 )
 
@@ -68,14 +70,14 @@ func (s Stream) Validate() error {
 	return errors.Join(faults...)
 }
 
-// memoryKey is the key that remembers which ticks of a job were added to the stream. It is in the
-// stream's slot.
+// memoryKey is the key that remembers which ticks of a job, or of one of its stored schedules, were
+// added to the stream. It is in the stream's slot.
 func (s Stream) memoryKey(run jobs.Run) string {
 	prefix := s.Name
 	if hashTag(prefix) == "" {
 		prefix = "{" + prefix + "}"
 	}
-	return prefix + ":solotick:" + run.Namespace + ":" + run.Job
+	return prefix + ":solotick:" + run.Namespace + ":" + naming.Keyed(run.Job, run.Key)
 }
 
 // hashTag is the part of a key that alone decides about its slot: the text between the first { and
