@@ -33,7 +33,7 @@ func hostileErrors(stop <-chan struct{}) map[string]error {
 		"panics":    &harmful{func() { panic("harm") }},
 		"goexit":    &harmful{runtime.Goexit},
 		"blocks":    &harmful{func() { <-stop }},
-		"huge":      errors.New(strings.Repeat("huge ", 10<<20)),
+		"huge":      errors.New(strings.Repeat("huge ", 1<<18)),
 	}
 }
 
