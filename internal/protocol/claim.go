@@ -77,6 +77,12 @@ type Claim struct {
 	// Held, with 0 left, if it is free.
 	NoRoom bool
 
+	// Revision, if it is not empty, is that of the stored schedule that has the tick. If the record has
+	// another schedule by now, or none, a tick that is not open is Unknown. NextDue is when the tick after
+	// it is due: see [Stored].
+	Revision string
+	NextDue  int64
+
 	// MaxHold bounds for how long the renewer renews the grant: then its context ends, with
 	// protocol.LostMaxHold. The store does not know of it. 0 means no bound.
 	MaxHold time.Duration
@@ -224,6 +230,9 @@ type Skip struct {
 	Holder   string    // the caller; matches the pattern of a name
 	Note     string    // as in [Grant]
 	Until    time.Time // as in [Claim]; past it Skip returns a [*BoundsError]
+
+	Revision string // as in [Claim]
+	NextDue  int64  // as in [Claim]: of the tick after To
 }
 
 // Sync asks for a record, and says how to make it when there is none.

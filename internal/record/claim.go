@@ -13,18 +13,21 @@ func (r *Record) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, wake bo
 		return protocol.Answer{Status: protocol.OutOfBounds, Watermark: r.Watermark, Now: at.now.UTC()}, false
 	}
 	r.restart(at)
-	if c.Tick > 0 && !r.Known {
+	if c.Tick > 0 && (!r.Known || !r.follows(c.Revision) && !c.OnlyOpen && r.find(c.Tick) < 0) {
 		return protocol.Answer{Status: protocol.Unknown, Watermark: c.Known, Now: at.now.UTC()}, false
 	}
 	if c.Tick > 0 {
 		r.learn(c.Known)
 		r.prune()
 	}
-	stop := r.Stop
+	stop, before := r.Stop, r.Watermark
 	if i := r.find(c.Tick); i >= 0 {
 		a = r.claimOpen(c, i, at)
 	} else {
 		a = r.claimNew(c, at)
+	}
+	if r.Watermark > before && r.Watermark == c.Tick {
+		r.Keyed.Due = c.NextDue
 	}
 	a.Watermark, a.Now = r.Watermark, at.now.UTC()
 	for _, e := range r.Open {
@@ -184,12 +187,12 @@ func (r *Record) overlap(c protocol.Claim, settled *[]protocol.Settled, at *Mome
 		}
 		r.Watermark = c.Tick
 		r.Open = append(r.Open, Entry{Grant: protocol.Grant{
-			Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request, Takeovers: c.Takeovers,
+			Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request, Takeovers: c.Takeovers, Payload: r.Keyed.Payload,
 		}})
 		return r.behind(protocol.Queued, *first, at)
 	}
 	r.Watermark = c.Tick
-	return r.grant(c, 1, c.Takeovers, "", at)
+	return r.grant(c, 1, c.Takeovers, r.Keyed.Payload, at)
 }
 
 func (r *Record) skip(c protocol.Claim, status protocol.Status, note string, at *Moment) protocol.Answer {
@@ -258,10 +261,10 @@ func (r *Record) replace(n int64) {
 }
 
 // makeRoom settles what waits, to let a newer tick take its place. In a queue none can take that of
-// a tick with a payload.
+// a tick that was triggered with a payload.
 func (r *Record) makeRoom(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
-		if !e.waits() || e.Payload != "" && c.Overlap == protocol.OverlapQueue {
+		if !e.waits() || e.Payload != "" && isTriggered(e.Tick) && c.Overlap == protocol.OverlapQueue {
 			return false
 		}
 		outcome := protocol.OutcomeSkipped

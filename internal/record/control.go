@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"math"
 	"slices"
@@ -60,9 +61,10 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 	if err := inBounds(t.Until, at); err != nil {
 		return a, false, err
 	}
-	if !r.Known {
+	if !r.Known || r.Withdrawn {
 		return a, false, protocol.ErrUnknown
 	}
+	t.Payload = cmp.Or(t.Payload, r.Keyed.Payload)
 	if r.Policy.NoTriggers {
 		return a, false, protocol.ErrNoTriggers
 	}

@@ -36,6 +36,10 @@ type Record struct {
 	// Schedules are those that were in force since the watermark, oldest first.
 	Schedules []protocol.Schedule
 
+	Scheduled bool            // the record has a schedule that lies in the store: Revision, Schedules, Keyed
+	Withdrawn bool            // it had one
+	Keyed     protocol.Stored // the zero value unless it is scheduled
+
 	Policy      protocol.Policy
 	Triggered   []Triggered // those that may be sent again, and the last few; newest last
 	Theoretical time.Time   // when the next trigger would come if they came evenly
@@ -116,14 +120,14 @@ func (r *Record) Skip(p protocol.Skip, at *Moment) (watermark int64, passed bool
 	switch err := inBounds(p.Until, at); {
 	case err != nil:
 		return 0, false, err
-	case !r.Known:
+	case !r.Known, !r.follows(p.Revision):
 		return 0, false, nil
 	case r.skipped(p.To, p.Request) != nil:
 		return r.Watermark, true, nil
 	case r.Watermark != p.From:
 		return r.Watermark, false, nil
 	}
-	r.Watermark = p.To
+	r.Watermark, r.Keyed.Due = p.To, p.NextDue
 	r.remember(protocol.Settled{
 		Tick: p.To, From: p.From, Outcome: p.Outcome, Holder: p.Holder, Note: protocol.Cut(p.Note, protocol.MaxNote),
 	}, p.Request, at)

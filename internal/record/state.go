@@ -120,6 +120,7 @@ func (r *Record) Encode(stamp int64) []byte {
 		w.time(k.Ends)
 	}
 	w.payloads(r)
+	w.keyed(r)
 	value := bytes.Clone(w.b)
 	*scratch = w.b
 	scratches.Put(scratch)
@@ -153,6 +154,7 @@ func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token i
 	r.Theoretical = d.time()
 	r.Keys = list(d, func(k *Key) { k.Key, k.Tick, k.Ends = d.text(), d.number(), d.time() })
 	d.payloads(r)
+	d.keyed(r)
 	return d.end()
 }
 
@@ -242,7 +244,7 @@ func (w *writer) payloads(r *Record) {
 			keys = append(keys, i)
 		}
 	}
-	if len(open)+len(keys) == 0 {
+	if len(open)+len(keys) == 0 && !r.Scheduled {
 		return
 	}
 	w.count(len(open))
@@ -308,6 +310,7 @@ func (r *Record) Stored(name string, guessed, stamp int64) bool {
 		Open: orNil(r.Open), Settled: orNil(recent),
 		Stop: Stop{Before: r.Stop.Before, Token: s.token(r.Stop.Token)}, Cancels: orNil(r.Cancels), Exceptions: orNil(r.Exceptions),
 		Paused: r.Paused, Resumed: stored(r.Resumed), Revision: r.Revision, Revised: stored(r.Revised), Schedules: orNil(r.Schedules),
+		Scheduled: r.Scheduled, Withdrawn: r.Withdrawn, Keyed: r.Keyed,
 		Policy: r.Policy, Triggered: orNil(r.Triggered), Theoretical: stored(r.Theoretical), Keys: orNil(r.Keys),
 	}
 	return !s.unreadable

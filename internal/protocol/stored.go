@@ -1,0 +1,143 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/internal/naming"
+)
+
+// A schedule that lies in the store belongs to a job and a key. It is part of the record JOB/KEY, which
+// is otherwise as that of any job: so claims, runs, pauses, triggers and the history of a key follow
+// the same rules. Beside the record, the store keeps in an index when somebody must look at it.
+
+// ErrNoIndex is returned by a store that has no index of what is due, and so keeps no schedules.
+var ErrNoIndex = Permanent(errors.New("lease: this store keeps no schedules: use Redis, PostgreSQL, MySQL, MariaDB, SQLite or memory"))
+
+// ErrRevision is returned for a change of a schedule that names another revision than the present one.
+// Nothing has changed.
+var ErrRevision = errors.New("lease: the schedule has another revision")
+
+// Stored is what a record has of its schedule, besides the Revision and the text of the ticks.
+type Stored struct {
+	Payload    string    // of each run
+	Start, End time.Time // bound the ticks, inclusive; the zero time means no bound
+	// Due is when the first tick that is not decided is to start, in Unix ms: the tick plus its jitter.
+	// Who decides a tick says when the next one is due. 0 means that there is none.
+	Due int64
+	By  string // who put it; matches the pattern of a name, or is empty
+}
+
+// Put asks for a schedule to be as it says. It acts on ticks that are due later; an open tick goes on,
+// and a decided one stays so.
+type Put struct {
+	Name string // JOB/KEY
+	// Revision identifies the definition: a put of the present one changes nothing. Schedule is the text
+	// of the ticks. Both are as in [Sync].
+	Revision, Schedule string
+	Stored             // Due is that of the first tick after After
+	// After is the caller's time, in Unix ms: earlier ticks are not of this schedule. It is within 5 s of
+	// the store's, else the put is refused with a [*BoundsError].
+	After  int64
+	Policy Policy
+
+	If     string    // the revision that the present schedule must have; empty for any, or none
+	Absent bool      // there must be none
+	Until  time.Time // as in [Claim]
+}
+
+// PutStatus is the kind of an answer to a [Put].
+type PutStatus int
+
+// The values of PutStatus.
+const (
+	PutCreated   PutStatus = iota + 1 // there was none
+	PutChanged                        // there was another one
+	PutUnchanged                      // it was there already
+)
+
+// PutAnswer answers a [Put].
+type PutAnswer struct {
+	Status PutStatus
+	Err    error // matches [ErrRevision] if the present schedule is not the one that the put expects
+}
+
+// Withdraw asks for the end of a schedule: none of its ticks is granted any more, but those that are
+// open. The record is removed, as soon as no tick is open.
+type Withdraw struct {
+	Name  string // JOB/KEY
+	If    string // as in [Put]
+	Until time.Time
+}
+
+// Plan says when the next tick of a schedule is due, for a record that does not have it right.
+type Plan struct {
+	Name, Revision string
+	Watermark      int64 // the tick is the first after it
+	Due            int64
+	Until          time.Time
+}
+
+// Keyed is a record with its schedule.
+type Keyed struct {
+	Record // the zero Record, but for its name, when there is no schedule
+	Stored
+	Look time.Time // when somebody must look at it; zero for never
+}
+
+// Schedules is the part of a [Store] that keeps schedules. All of its methods return [ErrNoIndex] if the
+// store has no index of what is due.
+type Schedules interface {
+	// PutSchedules puts schedules of different names, each as a whole or not at all.
+	PutSchedules(ctx context.Context, puts []Put) ([]PutAnswer, error)
+	// WithdrawSchedule reports whether there was one.
+	WithdrawSchedule(ctx context.Context, w Withdraw) (found bool, err error)
+	PlanSchedule(ctx context.Context, p Plan) error
+	// GetSchedules returns the records of names, in their order.
+	GetSchedules(ctx context.Context, names []string) ([]Keyed, error)
+	// ListSchedules lists those of a job whose keys begin with prefix, about count at a time, in no
+	// order. The cursor is as in Names.
+	ListSchedules(ctx context.Context, job, prefix, cursor string, count int) (list []Keyed, next string, err error)
+	// DueSchedules returns the names of those of a job, in these shares of the index, that somebody must
+	// look at by then: in each share the first so many, those that are due first first.
+	DueSchedules(ctx context.Context, job string, shares []int, until time.Time, count int) ([]string, error)
+}
+
+// KeyedRule says in words what [ValidKeyed] checks.
+const KeyedRule = "must be the name of a job, a slash and a key; both " + NameRule
+
+// ValidKeyed reports whether s is the name of a record that can have a schedule: JOB/KEY.
+func ValidKeyed(s string) bool { return strings.IndexByte(s, '/') > 0 && naming.ValidKeyed(s) }
+
+// Validate returns every fault of p, joined, or nil. The error matches [ErrPermanent].
+func (p Put) Validate() error {
+	f := faults{of: "schedule", permanent: true}
+	check(&f, ValidKeyed(p.Name), "name", p.Name, KeyedRule)
+	s := Sync{Name: "job", Revision: p.Revision, Schedule: p.Schedule, Policy: p.Policy}
+	if err := s.Validate(); err != nil {
+		f.all = append(f.all, Permanent(err))
+	}
+	check(&f, p.Revision != "", "revision", p.Revision, "must not be empty")
+	check(&f, ValidPayload(p.Payload), "payload", byteCount(p.Payload), PayloadRule)
+	check(&f, p.By == "" || ValidName(p.By), "by", p.By, NameRule)
+	f.tick("after", p.After, 1)
+	check(&f, p.Due == 0 || p.Due > p.After && p.Due <= MaxTick, "due", p.Due, "must be later than after, or 0")
+	check(&f, p.End.IsZero() || !p.End.Before(p.Start), "end", p.End, "must not be before the start")
+	return f.err()
+}
+
+// Validate returns every fault of w, joined, or nil.
+func (w Withdraw) Validate() error { return checkKeyed(w.Name) }
+
+// Validate returns every fault of p, joined, or nil.
+func (p Plan) Validate() error { return checkKeyed(p.Name) }
+
+func checkKeyed(name string) error {
+	if !ValidKeyed(name) {
+		return Permanent(fmt.Errorf("lease: name %q %s", name, KeyedRule))
+	}
+	return nil
+}
