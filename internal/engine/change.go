@@ -232,7 +232,9 @@ func (s *Session) decide(w *work) (*driver.Change, error) {
 		longest = max(longest, fresh.TTL)
 	}
 	c.Drop = before.rest(c.Drop)
-	if guessed == 0 && !w.removes && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
+	r, _ := w.state.(*record.Record)
+	removes := w.removes || r != nil && r.IsOver()
+	if guessed == 0 && !removes && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
 		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
 		if !w.affirms || w.value.Version == (driver.Version{}) {
 			s.keep(w, w.value, 0)
@@ -240,10 +242,11 @@ func (s *Session) decide(w *work) (*driver.Change, error) {
 		}
 		c.Essential, c.Claims = true, false
 	}
-	if c.Data = w.state.Encode(guessed); w.removes {
+	if c.Data = w.state.Encode(guessed); removes {
 		c.Data, c.Keep = nil, 0
 	}
-	if r, ok := w.state.(*record.Record); ok {
+	if r != nil {
+		c.Due = r.Look()
 		for _, settled := range r.News() {
 			c.Append = append(c.Append, s.entry(settled, r.Policy.Kept()))
 		}

@@ -69,7 +69,7 @@ func (s *Session) note(ctx context.Context, name string, tick int64) error {
 
 // Pause implements [protocol.Store].
 func (s *Session) Pause(ctx context.Context, name string, p protocol.Pause) (in protocol.Pause, err error) {
-	if err := cmp.Or(checkName(name), p.Validate()); err != nil {
+	if err := cmp.Or(checkRecord(name), p.Validate()); err != nil {
 		return protocol.Pause{}, err
 	}
 	return do(ctx, s, "pause", name, true, func(r *record.Record, at *record.Moment) (in protocol.Pause, tick int64, changed bool, err error) {
@@ -80,7 +80,7 @@ func (s *Session) Pause(ctx context.Context, name string, p protocol.Pause) (in 
 
 // Resume implements [protocol.Store].
 func (s *Session) Resume(ctx context.Context, name string, q protocol.Resume) (was *protocol.Pause, err error) {
-	if err := cmp.Or(checkName(name), q.Validate()); err != nil {
+	if err := cmp.Or(checkRecord(name), q.Validate()); err != nil {
 		return nil, err
 	}
 	return do(ctx, s, "resume", name, true, func(r *record.Record, at *record.Moment) (was *protocol.Pause, tick int64, changed bool, err error) {

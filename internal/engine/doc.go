@@ -38,6 +38,7 @@
 // # Keys and values
 //
 //	value of NAME          the record of its ticks, and the plain lock of that name: package record, Record
+//	value of JOB/KEY       the same, with a schedule that lies in the store; the index has when somebody must look at it
 //	list of NAME           its history: settled ticks, newest first, with the notes of holders
 //	value of lock:NAME     the lock of that name, and its queue: package record, Lock
 //	value of limit:NAME    the units taken of the limit of that name, unless the store decides by itself: package record, Limit
@@ -77,6 +78,10 @@
 //	name removed           the change names the version, as any other does: a claim that came first is in its way, and one that
 //	                       comes later finds no value. A session that has seen the value before makes a new one with a
 //	                       higher stamp. A settle that is repeated after it writes its tick back, and so a record of it
+//	put and claim at once  both name the version; and a claim names the revision of its schedule, so that no tick of an
+//	                       earlier one is granted
+//	index out of step      it changes with the value, in one step. Where a watermark moved without a word about the next tick (a
+//	                       resumption, a repair), the index says at once, and who looks says what comes next
 //	value of another       it does not decode: an error that matches driver.ErrRecord and names the key
 //	memory full            what ends something is Essential, and so are renewals
 package engine

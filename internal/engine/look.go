@@ -13,7 +13,7 @@ import (
 
 // Inspect implements [protocol.Store].
 func (s *Session) Inspect(ctx context.Context, name string) (protocol.Record, error) {
-	if err := checkName(name); err != nil {
+	if err := checkRecord(name); err != nil {
 		return protocol.Record{}, err
 	}
 	r := new(record.Record)
@@ -105,6 +105,14 @@ func (s *Session) Notes(ctx context.Context, name string, n int) ([]protocol.Jou
 
 func checkName(name string) error {
 	if !protocol.ValidName(name) {
+		return fmt.Errorf("name %q %s", name, protocol.NameRule)
+	}
+	return nil
+}
+
+// checkRecord checks the name of a record, which may be that of a stored schedule.
+func checkRecord(name string) error {
+	if !protocol.ValidRecord(name) {
 		return fmt.Errorf("name %q %s", name, protocol.NameRule)
 	}
 	return nil

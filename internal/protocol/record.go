@@ -122,7 +122,7 @@ func CheckNames(names []string) error {
 		faults = append(faults, fmt.Errorf("lease: names: %d are asked for at once, must be at most %d", len(names), MaxSummaries))
 	}
 	for _, name := range names {
-		if !ValidName(name) {
+		if !ValidRecord(name) {
 			faults = append(faults, fmt.Errorf("lease: name %q %s", name, NameRule))
 		}
 	}

@@ -25,6 +25,8 @@ import (
 //   - A claim whose TakeoverUntil has passed takes no lease for ended that only ran out.
 //   - The methods return when ctx ends.
 type Store interface {
+	Schedules
+
 	// Claim asks for a tick. See [Status] for the answers.
 	Claim(ctx context.Context, c Claim) (Answer, error)
 

@@ -85,8 +85,12 @@ type Plan struct {
 type Keyed struct {
 	Record // the zero Record, but for its name, when there is no schedule
 	Stored
-	Look time.Time // when somebody must look at it; zero for never
+	Withdrawn bool      // it is kept for its open ticks only
+	Look      time.Time // when somebody must look at it; zero for never
 }
+
+// IsScheduled reports whether there is a schedule.
+func (k *Keyed) IsScheduled() bool { return k.Revision != "" && !k.Withdrawn }
 
 // Schedules is the part of a [Store] that keeps schedules. All of its methods return [ErrNoIndex] if the
 // store has no index of what is due.

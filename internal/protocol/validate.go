@@ -32,6 +32,9 @@ const NameRule = naming.Rule
 // ValidName reports whether s can be a name, a holder, a request or a namespace.
 func ValidName(s string) bool { return naming.Valid(s) }
 
+// ValidRecord reports whether s can be the name of a record: a name, or JOB/KEY, of two names.
+func ValidRecord(s string) bool { return naming.ValidKeyed(s) }
+
 // MaxTick is the greatest tick: integers up to it are exact everywhere.
 const MaxTick = 1<<53 - 1
 
@@ -85,9 +88,11 @@ func check[T any](f *faults, ok bool, field string, value T, rule string) {
 
 func (f *faults) name(field, s string) { check(f, ValidName(s), field, s, NameRule) }
 
+// record checks the name of a record.
+func (f *faults) record(s string) { check(f, ValidRecord(s), "name", s, NameRule) }
+
 // names checks what tells apart who asks for what.
-func (f *faults) names(name, holder, request string) {
-	f.name("name", name)
+func (f *faults) names(holder, request string) {
 	f.name("holder", holder)
 	f.name("request", request)
 }
@@ -123,7 +128,8 @@ func (f *faults) err() error { return errors.Join(f.all...) }
 // Validate returns every fault of c, joined, or nil. The error matches [ErrPermanent].
 func (c Claim) Validate() error {
 	f := faults{of: "claim", permanent: true}
-	f.names(c.Name, c.Holder, c.Request)
+	f.record(c.Name)
+	f.names(c.Holder, c.Request)
 	f.tick("tick", c.Tick, 0)
 	f.ttl(c.TTL)
 	notNegative(&f, "takeovers", c.Takeovers)
@@ -137,7 +143,8 @@ func (c Claim) Validate() error {
 // Validate returns every fault of g, joined, or nil. Stores refuse to write back a grant with any.
 func (g Grant) Validate() error {
 	f := faults{of: "grant"}
-	f.names(g.Name, g.Holder, g.Request)
+	f.record(g.Name)
+	f.names(g.Holder, g.Request)
 	f.tick("tick", g.Tick, 0)
 	f.tick("token", g.Token, 1)
 	check(&f, g.Attempt >= 1, "attempt", g.Attempt, "must be at least 1")
@@ -153,7 +160,7 @@ func (g Grant) Validate() error {
 // Validate returns every fault of p, joined, or nil.
 func (p Skip) Validate() error {
 	f := faults{of: "pass"}
-	f.name("name", p.Name)
+	f.record(p.Name)
 	notNegative(&f, "from", p.From)
 	check(&f, p.To > p.From && p.To <= MaxTick, "to", p.To, "must be above from, and at most 2^53-1")
 	check(&f, ValidOutcome(p.Outcome), "outcome", p.Outcome, OutcomeRule)
@@ -191,7 +198,7 @@ func (p Policy) check(f *faults) {
 // Validate returns every fault of t, joined, or nil.
 func (t Trigger) Validate() error {
 	f := faults{of: "trigger"}
-	f.name("name", t.Name)
+	f.record(t.Name)
 	f.name("by", t.By)
 	f.name("request", t.Request)
 	if t.Key != "" {
@@ -219,7 +226,7 @@ func (r Resume) Validate() error {
 // Validate returns every fault of c, joined, or nil.
 func (c Cancel) Validate() error {
 	f := faults{of: "cancel"}
-	f.name("name", c.Name)
+	f.record(c.Name)
 	f.tick("tick", c.Tick, 1)
 	f.name("by", c.By)
 	return f.err()
@@ -228,7 +235,7 @@ func (c Cancel) Validate() error {
 // Validate returns every fault of r, joined, or nil.
 func (r Remove) Validate() error {
 	f := faults{of: "remove"}
-	f.name("name", r.Name)
+	f.record(r.Name)
 	f.tick("mark", r.Watermark, 0)
 	f.tick("token", r.Token, 0)
 	return f.err()
@@ -237,14 +244,14 @@ func (r Remove) Validate() error {
 // Validate returns every fault of r, joined, or nil.
 func (r Repair) Validate() error {
 	f := faults{of: "repair"}
-	f.name("name", r.Name)
+	f.record(r.Name)
 	return f.err()
 }
 
 // CheckNote returns every fault of what Append is given, joined, or nil.
 func CheckNote(name, request string, text []byte) error {
 	f := faults{of: "note"}
-	check(&f, name == "" || ValidName(name), "name", name, NameRule+", or be empty")
+	check(&f, name == "" || ValidRecord(name), "name", name, NameRule+", or be empty")
 	f.name("request", request)
 	if len(text) > MaxNoteText {
 		f.all = append(f.all, fmt.Errorf("lease: note text: has %d bytes, must have at most %d", len(text), MaxNoteText))
@@ -255,7 +262,8 @@ func CheckNote(name, request string, text []byte) error {
 // Validate returns every fault of c, joined, or nil. The error matches [ErrPermanent].
 func (c LockClaim) Validate() error {
 	f := faults{of: "lock claim", permanent: true}
-	f.names(c.Name, c.Holder, c.Request)
+	f.name("name", c.Name)
+	f.names(c.Holder, c.Request)
 	f.ttl(c.TTL)
 	f.permits(c.Permits, c.Limit)
 	check(&f, c.Order >= OrderAny && c.Order <= OrderLargest, "order", int(c.Order), "must be one of the Order constants")
@@ -272,7 +280,8 @@ func (g LockGrant) ValidateRelease() error { return g.validate(0) }
 
 func (g *LockGrant) validate(leastToken int64) error {
 	f := faults{of: "lock grant"}
-	f.names(g.Name, g.Holder, g.Request)
+	f.name("name", g.Name)
+	f.names(g.Holder, g.Request)
 	f.tick("token", g.Token, leastToken)
 	f.ttl(g.TTL)
 	f.permits(g.Permits, g.Limit)

@@ -76,7 +76,7 @@ func (r *Record) current(g protocol.Grant) *Entry {
 	if i >= 0 && r.Open[i].Token == g.Token {
 		return &r.Open[i]
 	}
-	if !r.forgotten(g, i >= 0) {
+	if !r.forgotten(g, i >= 0) || !r.Scheduled && protocol.ValidKeyed(g.Name) { // its schedule is gone
 		return nil
 	}
 	r.Token = max(r.Token, g.Token)
