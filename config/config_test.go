@@ -221,6 +221,7 @@ func acceptedFiles() (files []string) {
 	} {
 		files = append(files, job("", keys).yaml)
 	}
+	files = append(files, "jobs: [{name: a, schedules: stored, jitter: 1s, log: {message: m}}]", "jobs: [{name: a, schedules: '${UNSET:-stored}', log: {message: m}}]")
 	for _, keys := range []string{
 		"exec: {command: [x, ''], kill_grace: 0s, env: {}}", "http: {url: 'HTTPS://u:p@h:65535/x?y#z', success: [200, 599, 200-599], timeout: 1ns}",
 		"redis_stream: {stream: 's', maxlen: 0, fields: {}}", "redis_stream: {stream: 'a}b{c}', maxlen: 2147483647}",
@@ -304,6 +305,12 @@ jobs:
 	require.Equal(t, jobs.Rate{Count: 1, Per: time.Hour}, c.Jobs[1].Spec.Rate)
 	want.Name = "c"
 	require.Equal(t, want, c.Jobs[2].Spec)
+}
+
+func TestSchedulesThatLieInTheStoreAreTheJobsSchedule(t *testing.T) {
+	c := parse(t, "jobs: [{name: a, schedules: stored, log: {message: m}}, {name: b, schedule: '@stored', log: {message: m}}]")
+	require.Equal(t, "@stored", c.Jobs[0].Spec.Schedule)
+	require.Equal(t, "@stored", c.Jobs[1].Spec.Schedule)
 }
 
 func TestStreamFieldsMayUseTheEnvironment(t *testing.T) {

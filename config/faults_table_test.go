@@ -279,6 +279,10 @@ var policyFaults = []bad{
 	bare("leader that is no boolean says nothing about the schedule", "name: a\nlog: {message: m}\nleader: §yes", `jobs[0].leader: "yes" must be true or false`),
 	bare("leader that is no boolean, and a schedule that is none", "name: a\nlog: {message: m}\nleader: §yes\nschedule: §x", "jobs[0].leader: ", "jobs[0].schedule: "),
 	bare("no leader and no schedule", "§name: a\nlog: {message: m}\nleader: false", "jobs[0].schedule: is missing; every job needs one"),
+	bare("schedules of another word", "name: a\nschedules: §yes\nlog: {message: m}", `jobs[0].schedules: "yes" must be stored: the job then runs by schedules that lie in the store`),
+	bare("schedules beside a schedule", "name: a\nschedule: '@daily'\nschedules: §stored\nlog: {message: m}", `jobs[0].schedules: "stored" must be left out beside schedule: `),
+	bare("schedules that are a list", "name: a\nschedules: §[x]\nlog: {message: m}", "jobs[0].schedules: must be the word stored, not a list"),
+	bare("leader with schedules", "name: a\nlog: {message: m}\nleader: true\nschedules: §stored", "jobs[0].schedules: …must be left out of a leader task: it runs all the time"),
 	bare("leader with a back-off out of order", "name: a\nlog: {message: m}\nleader: true\nretry: {max_backoff: §1ms}", "jobs[0].retry.max_backoff: …must be at least retry.backoff"),
 	bare("jitter is not compared with a schedule that has a fault", "name: a\nschedule: §x\nlog: {message: m}\njitter: 900000h", "jobs[0].schedule: "),
 }

@@ -24,7 +24,9 @@ var jobKeys = []key[Job]{
 	field("name", anyText[string]("a name that no other job has"), func(j *Job) *string { return &j.Spec.Name },
 		"the job's name in its namespace").needed("every job needs one, such as nightly-report"),
 	field("schedule", anyText[string]("see jobs/schedule"), func(j *Job) *string { return &j.Spec.Schedule },
-		"when the job runs; @triggered: only when somebody triggers it; a leader task has none").defaultsTo("required"),
+		"when the job runs; @triggered: only when somebody triggers it; a leader task has none").defaultsTo("required, or schedules"),
+	field("schedules", stored, func(j *Job) *string { return &j.Spec.Schedule },
+		"in place of schedule: those that lie in the store, one for each key").defaultsTo("none"),
 	field("leader", boolean, func(j *Job) *bool { return &j.Spec.Leader },
 		"a task that runs all the time, on one replica"),
 
@@ -122,7 +124,7 @@ var jobList = kind[[]Job]{
 	values: "a list of jobs",
 	schema: func() schema {
 		one := schemaOf(jobKeys)
-		one["anyOf"] = []schema{{"required": []string{"schedule"}}, {"required": []string{"leader"}}}
+		one["anyOf"] = []schema{{"required": []string{"schedule"}}, {"required": []string{"schedules"}}, {"required": []string{"leader"}}}
 		one["oneOf"] = each(kindsOfWork, func(kind string) schema { return schema{"required": []string{kind}} })
 		list := listSchema(one)
 		list["minItems"] = 1
@@ -137,6 +139,14 @@ func each[A, B any](list []A, f func(A) B) []B {
 	}
 	return all
 }
+
+// stored takes the word for schedules that lie in the store, and fills a job's schedule.
+var stored = single("the word stored", "stored", enumSchema([]string{"stored"}), func(t text) (string, string) {
+	if t.string != "stored" {
+		return "", "must be stored: the job then runs by schedules that lie in the store; one of its own is written as schedule"
+	}
+	return "@stored", ""
+})
 
 // rate takes a rate; the empty string is none, as the absent key is.
 var rate = single("a rate such as 1/10m", "a count and a time: at most 1 each ms, at least 1 in 8760h", textSchema("^$|/"),

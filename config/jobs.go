@@ -62,13 +62,7 @@ func (r *reader) job(v value, base jobs.Spec, first map[string]value, c *Config)
 	if !r.has(v, "name") {
 		r.bad[join(v.path, "name")] = true // one fault is enough
 	}
-	if !r.has(v, "schedule") && !job.Spec.Leader {
-		r.bad[join(v.path, "schedule")] = true
-		if !r.bad[join(v.path, "leader")] {
-			r.missing(v, "schedule", `every job needs one, such as "0 2 * * *", @hourly or @every 90s, in quotes, `+
-				`or "@triggered" for none, but for a task with leader: true, which runs all the time`)
-		}
-	}
+	r.scheduleFault(v, job.Spec)
 	if job.Spec.Leader {
 		r.withoutDefaults(v, &job.Spec)
 	}
@@ -86,6 +80,25 @@ func (r *reader) job(v value, base jobs.Spec, first map[string]value, c *Config)
 		job.Spec.Definition, job.Spec.Details = r.definition(work)
 	}
 	return job, true
+}
+
+// scheduleFault reports a job that has neither schedule nor schedules, or both, or schedules without
+// sense.
+func (r *reader) scheduleFault(v value, spec jobs.Spec) {
+	schedule, schedules := join(v.path, "schedule"), join(v.path, "schedules")
+	at, written := r.at[schedules]
+	switch stored := written && !r.bad[schedules]; {
+	case stored && r.has(v, "schedule"):
+		r.fault(at, "must be left out beside schedule: a job has either schedule, or schedules: stored")
+	case stored && spec.Leader:
+		r.fault(at, "must be left out of a leader task: it runs all the time")
+	case stored, r.has(v, "schedule"), spec.Leader:
+		return
+	case !written && !r.bad[join(v.path, "leader")]:
+		r.missing(v, "schedule", `every job needs one, such as "0 2 * * *", @hourly or @every 90s, in quotes, or "@triggered" for none, `+
+			`or schedules: stored in its place, but for a task with leader: true, which runs all the time`)
+	}
+	r.bad[schedule] = true // one fault is enough
 }
 
 // has reports whether a key of the mapping v is written.

@@ -96,7 +96,7 @@ func TestNextSaysWhatOnlyTriggersRun(t *testing.T) {
 }
 
 func TestNextSaysWhoseSchedulesLieInTheStore(t *testing.T) {
-	r := workertest.Do(t, nil, "next", "--config", filetest.Config(t, "jobs: [{name: report, schedule: '@stored', log: {message: x}}]\n"))
+	r := workertest.Do(t, nil, "next", "--config", filetest.Config(t, "jobs: [{name: report, schedules: stored, log: {message: x}}]\n"))
 	require.Equal(t, workertest.Result{Stdout: "JOB     TICK  ZONE  NOTE\nreport  -     UTC   by its schedules in the store\n"}, r)
 }
 
