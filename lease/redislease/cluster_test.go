@@ -145,14 +145,18 @@ func TestOnClusterAMovedSlotIsFound(t *testing.T) {
 		}
 		require.Equal(t, g.Token, granted(t, s, claimOf("job", 100, "a", "r")).Token)
 	}
-	c.move(t, slot, from, to, found)
+	c.move(t, slot, from, to, func(remaining int) {
+		if remaining == 0 {
+			found()
+		}
+	})
 	found()
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 }
 
-// move gives a slot and its keys to another node, and calls underway when the keys have moved and
-// the slot has not.
-func (c *cluster) move(t *testing.T, slot int64, from, to int, underway func()) {
+// move gives a slot and its keys to another node, and calls underway after each key, with the number
+// of those that remain.
+func (c *cluster) move(t *testing.T, slot int64, from, to int, underway func(remaining int)) {
 	t.Helper()
 	ctx := t.Context()
 	id := func(node int) string {
@@ -170,10 +174,10 @@ func (c *cluster) move(t *testing.T, slot int64, from, to int, underway func()) 
 	require.NotEmpty(t, keys)
 	host, port, err := net.SplitHostPort(c.nodes[to].Addr())
 	require.NoError(t, err)
-	for _, key := range keys {
+	for i, key := range keys {
 		do(from, "migrate", host, port, key, 0, 5000)
+		underway(len(keys) - 1 - i)
 	}
-	underway()
 	for _, node := range []int{to, from, 3 - to - from} {
 		do(node, "cluster", "setslot", slot, "node", id(to))
 	}

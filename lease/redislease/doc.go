@@ -4,6 +4,9 @@
 //
 //	solotick:{NAMESPACE/N}:NAME         the record of a name and its history, a hash; see lua/values.lua. N, from 0 to 15,
 //	                                    follows from the name
+//	solotick:{NAMESPACE/N}:JOB/KEY      the record of a schedule of a job
+//	solotick:{NAMESPACE/N}due:JOB/SHARE which of them are due when, a sorted set; see lua/due.lua. SHARE, from 0 to 255,
+//	                                    follows from JOB/KEY, and N is SHARE modulo 16
 //	solotick:{NAMESPACE/N}:journal:NAME notes about it for people, a hash; those about the namespace without a NAME
 //	solotick:{NAMESPACE/N}:limit:NAME   the units taken of a limit, a hash; see lua/take.lua
 //	solotick:{NAMESPACE}                the format of the keys, and since when this server remembers the namespace, a hash
@@ -22,8 +25,9 @@
 //	solotick:{NAMESPACE/N}:line         the sharded channel for the locks of one N
 //
 // On Cluster a script touches keys of one hash tag, and only those that it declares. A record is one
-// key, and a lock is one, and so each moves with its slot as a whole. So the store works on Redis
-// Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
+// key, and a lock is one, and so each moves with its slot as a whole. A schedule is two, its record
+// and the index: while one of them has moved and the other has not, its changes fail with TRYAGAIN.
+// So the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
 //
 //	ACL rules: ~solotick:* &solotick:* +eval +evalsha +scan +time +ping +select +publish +subscribe +unsubscribe
 //	           +get +set +hget +hset +hmget +hgetall +hdel +hexists +hlen +zadd +zrem +zscore +zrange +zrangebyscore

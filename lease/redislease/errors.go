@@ -117,11 +117,11 @@ func (e *keyError) Unwrap() error { return e.Err }
 // Is makes errors.Is(err, driver.ErrRecord) true.
 func (e *keyError) Is(target error) bool { return target == protocol.ErrRecord }
 
-// ofKey is err, which is about the value of a key.
-func ofKey(key string, err error) error {
+// ofKeys is err, which is about what one of these keys holds.
+func ofKeys(keys []string, err error) error {
 	err = classified(err)
 	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.HasPrefix(err.Error(), "UNREADABLE") || errors.Is(err, errReply) {
-		return &keyError{Keys: []string{key}, Err: err}
+		return &keyError{Keys: keys, Err: err}
 	}
 	return err
 }

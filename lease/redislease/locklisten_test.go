@@ -165,7 +165,7 @@ func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 		slot, err := c.admins[0].ClusterKeySlot(t.Context(), queueChannelOf(name)).Result()
 		require.NoError(t, err)
 		began := time.Now()
-		c.move(t, slot, 1, 2, func() {})
+		c.move(t, slot, 1, 2, func(int) {})
 		require.Eventually(t, func() bool { return subscribers(t, 2, name) == 1 }, 20*time.Second, time.Millisecond)
 		l.begins()
 		require.Less(t, time.Since(began), patience)

@@ -37,6 +37,22 @@ type opCall struct {
 // key returns the key of Redis.
 func (c *opCall) key() string { return c.prefix + c.op.Key }
 
+// indexed returns the two names of the key of a change that has a place in an index.
+func (c *opCall) indexed() (job, member string, ok bool) {
+	if c.op.Change == nil {
+		return "", "", false
+	}
+	return driver.CutKey(c.op.Key)
+}
+
+// keys returns the keys of Redis that an operation may change.
+func (c *opCall) keys() []string {
+	if job, _, ok := c.indexed(); ok {
+		return []string{c.key(), indexKey(c.prefix, job, driver.ShareOf(c.op.Key))}
+	}
+	return []string{c.key()}
+}
+
 // opGroup are the operations of one call.
 type opGroup struct {
 	remaining atomic.Int32
@@ -163,19 +179,24 @@ func (s *opScripts) pack(ctx context.Context, packed []sentScript, ops []*opCall
 func (s *opScripts) script(ctx context.Context, ops []*opCall) sentScript {
 	kind := ops[0].kind()
 	graced := kind == growingOp && s.grace > 0
-	keys := len(ops)
-	if graced {
-		keys++
-	}
 	list := argumentsPool.Get().(*arguments)
 	for _, c := range ops {
 		list.join(c.prefix, c.op.Key)
 	}
+	for _, c := range ops {
+		if job, _, ok := c.indexed(); ok {
+			list.add(indexKey(c.prefix, job, driver.ShareOf(c.op.Key)))
+		}
+	}
 	if graced {
 		list.add(s.graceKey)
 	}
+	keys, index := len(list.list), len(ops)
 	for _, c := range ops {
-		s.addOp(list, c)
+		if _, _, ok := c.indexed(); ok {
+			index++
+		}
+		s.addOp(list, c, index)
 	}
 	if graced {
 		list.number(s.grace.Microseconds())
@@ -208,7 +229,7 @@ func (s sentScript) answer() {
 		r := readResult(c, now, answers[1+i])
 		switch {
 		case r.Err != nil:
-			r.Err = ofKey(c.key(), r.Err)
+			r.Err = ofKeys(c.keys(), r.Err)
 		case few && c.confirm:
 			r = driver.Result{Err: err}
 		case few && r.Status == driver.Done && c.kind() != readOp:

@@ -40,6 +40,8 @@ var (
 	membersInfoSource string
 	//go:embed lua/former.lua
 	formerSource string
+	//go:embed lua/due.lua
+	dueSource string
 
 	noteScript      = newScript("#!lua", clockSource, noteSource)
 	sinceScript     = newScript("#!lua flags=allow-oom", clockSource, memorySource, sinceSource)
@@ -48,10 +50,11 @@ var (
 	membersScript   = newScript("#!lua flags=allow-oom", clockSource, formerSource, membersSource)
 
 	membersInfoScript = newScript("#!lua flags=no-writes,allow-oom", membersInfoSource)
+	dueScript         = newScript("#!lua flags=no-writes,allow-oom", dueSource)
 
 	scripts = []*script{
 		growingScript, gracedScript, essentialScript, readScript, sinceScript,
-		noteScript, heartbeatScript, stayScript, membersScript, membersInfoScript,
+		noteScript, heartbeatScript, stayScript, membersScript, membersInfoScript, dueScript,
 		nodeScript, nodeGrowsScript, takeScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		guardedLockClaimScript, lockRenewScript, lockViewScript,

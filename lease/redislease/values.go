@@ -3,7 +3,6 @@ package redislease
 import (
 	"context"
 	"fmt"
-	"hash/crc32"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -59,13 +58,8 @@ func prefixOf(namespace string, tag int) string {
 	return "solotick:{" + namespace + "/" + strconv.Itoa(tag) + "}:"
 }
 
-func tagOf(key string) int {
-	sum := ^uint32(0)
-	for i := range len(key) { // crc32.ChecksumIEEE would need a copy
-		sum = crc32.IEEETable[byte(sum)^key[i]] ^ sum>>8
-	}
-	return int(^sum % tags)
-}
+// tagOf returns the tag of a key. A share of an index has the tag of its keys.
+func tagOf(key string) int { return driver.ShareOf(key) % tags }
 
 // Time implements [driver.Store].
 func (v *values) Time(ctx context.Context) (now, since time.Time, err error) {

@@ -28,8 +28,9 @@ const (
 	gracedSource   = "local left = grace_left()\n"
 )
 
-// addOp adds to the arguments of lua/values.lua those of an operation.
-func (s *opScripts) addOp(args *arguments, call *opCall) {
+// addOp adds to the arguments of lua/values.lua those of an operation. If it has an index, index is
+// the number of its key.
+func (s *opScripts) addOp(args *arguments, call *opCall, index int) {
 	op := &call.op
 	switch {
 	case op.Renew != nil:
@@ -51,11 +52,12 @@ func (s *opScripts) addOp(args *arguments, call *opCall) {
 	case op.Change == nil:
 		args.add("r")
 	default:
-		s.addChange(args, op.Change)
+		s.addChange(args, call, index)
 	}
 }
 
-func (s *opScripts) addChange(args *arguments, c *driver.Change) {
+func (s *opScripts) addChange(args *arguments, call *opCall, index int) {
+	c := call.op.Change
 	first := args.reserve()
 	if c.From == (driver.Version{}) {
 		args.add("")
@@ -111,6 +113,16 @@ func (s *opScripts) addChange(args *arguments, c *driver.Change) {
 	if c.Keep > 0 {
 		kinds = append(kinds, 'p')
 		args.number(max(c.Keep.Milliseconds(), 1))
+	}
+	if _, member, ok := call.indexed(); ok {
+		kinds = append(kinds, 'u')
+		args.number(int64(index))
+		if due := c.DueMilli(); due > 0 {
+			args.number(due)
+		} else {
+			args.add("")
+		}
+		args.add(member)
 	}
 	if c.Data == nil {
 		kinds = append(kinds, 'x')

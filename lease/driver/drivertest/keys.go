@@ -67,18 +67,23 @@ func scans(f *fixture) {
 	f.change("lock:n-gone", driver.Change{From: gone})
 	f.do(driver.Op{Key: "lock:n-list", Append: []driver.Entry{{ID: "e", Text: []byte("text"), Max: 1}}})
 
-	var got []string
+	require.Equal(f, want, f.scan("lock:n", 4))
+}
+
+// scan lists all keys with a prefix, in pages, and sorts them.
+func (f *fixture) scan(prefix string, page int) (list []string) {
+	f.Helper()
 	cursor := ""
 	for range 100 {
-		keys, next, err := f.s.Scan(f.Context(), "lock:n", cursor, 4)
+		keys, next, err := f.s.Scan(f.Context(), prefix, cursor, page)
 		require.NoError(f, err)
-		got = append(got, keys...)
+		list = append(list, keys...)
 		if cursor = next; cursor == "" {
 			break
 		}
 	}
-	slices.Sort(got)
-	require.Equal(f, want, slices.Compact(got))
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func notifications(f *fixture) {

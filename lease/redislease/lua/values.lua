@@ -9,7 +9,7 @@
 -- Times and tokens are microseconds of this server's clock, in 16 digits, since Lua would print 1.79e15.
 -- left, of the source before this one, is for how many us this server grants nothing.
 --
--- KEYS    one for each operation
+-- KEYS    one for each operation; then those of the indexes that changes name, sorted sets: see lua/due.lua
 -- ARGV    for each operation one of
 --         r                                 read the value
 --         f n                               read its stamp, its leases and the first n bytes of its data
@@ -30,6 +30,8 @@
 --           r token holder ttl              a lease begins again
 --           n channel message               publish
 --           p ms                            for how long the key is kept
+--           u index due member              its place in the index KEYS[index]: due in ms, or empty: none. After all
+--                                           groups but x
 --           x                               remove the key
 -- returns the time, and for each operation one of
 --         a number                          the change was made, at this stamp; of e: 1 or 0
@@ -219,7 +221,7 @@ while ARGV[a] do
       end
       leases = sub(s, head + 1)
     end
-    local n, at, keep, removed, messages = a + 7, 1, nil, false, false
+    local n, at, keep, removed, messages, due = a + 7, 1, nil, false, false, nil
     while letter and not answer do
       if letter == 103 then -- g
         local ttl = ARGV[n + 1]
@@ -256,6 +258,9 @@ while ARGV[a] do
         end
       elseif letter == 120 then -- x
         removed = true
+      elseif letter == 117 then -- u
+        due = n
+        n = n + 3
       else
         rare = rare or make_rare()
         local from, to, ends = rare.span(leases, ARGV[n])
@@ -281,6 +286,18 @@ while ARGV[a] do
       letter = byte(kinds, at)
     end
 
+    if due then -- nothing before it has forbidden the change. It is made first, as it may fail: another program's key
+      local index, ms, member = KEYS[tonumber(ARGV[due])], ARGV[due + 1], ARGV[due + 2]
+      local r
+      if ms == '' then
+        r = redis.pcall('ZREM', index, member)
+      else
+        r = redis.pcall('ZADD', index, ms, member)
+      end
+      if type(r) == 'table' then
+        answer = r
+      end
+    end
     if not answer then
       answer = token == stamp and now or tonumber(token)
       local state = (keep and '+' or '-') .. token .. ' ' .. id .. leases
