@@ -39,7 +39,11 @@ import (
 	"github.com/solotick/solotick/limit"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/scheduler"
+	"github.com/solotick/solotick/schedules"
 )
+
+// Schedule makes ticks of a job for a key, in the store: see [Scheduler.Schedules].
+type Schedule = schedules.Schedule
 
 // Run says which tick a handler is called for, under which token, and at which attempt.
 type Run = jobs.Run
@@ -358,6 +362,19 @@ func (s *Scheduler) Fleet() (*fleet.Fleet, error) {
 		return nil, errors.Join(errors.New("solotick: there is no store"), errors.Join(s.faults...))
 	}
 	return s.fleet, nil
+}
+
+// Schedules creates, edits and deletes the schedules of a job that has [jobs.WithSchedules]: one for
+// each key, such as a customer. The job is one of this replica, or else one that other replicas
+// have. Call it again after the job was replaced.
+func (s *Scheduler) Schedules(job string) (*schedules.Schedules, error) {
+	if _, err := s.Fleet(); err != nil {
+		return nil, err
+	}
+	if j, ok := s.registry.Get(job); ok {
+		return schedules.Of(s.store, j)
+	}
+	return schedules.New(s.store, job)
 }
 
 // Locks makes locks that the whole fleet shares: mutexes, semaphores, read-write locks. They are

@@ -59,13 +59,14 @@ func (e *clockError) Error() string {
 // Is makes errors.Is(err, ErrClock) true.
 func (e *clockError) Is(target error) bool { return target == ErrClock }
 
-// clockLimit is how far the store's clock may be from this machine's, and for how long a request
+// ClockLimit is how far the store's clock may be from this machine's, and for how long a request
 // holds by it.
-const clockLimit = 15 * time.Second
+const ClockLimit = 15 * time.Second
 
-// until returns the latest time of the store at which a request that is made now may change
-// anything, or an error that matches [ErrClock].
-func (f *Fleet) until(ctx context.Context) (time.Time, error) {
+// Until returns the latest time of the store at which a request that is made now may change
+// anything, [ClockLimit] from now, or an error that matches [ErrClock]. It is for packages that
+// change what a fleet shares, such as schedules.
+func (f *Fleet) Until(ctx context.Context) (time.Time, error) {
 	began := time.Now()
 	now, _, err := f.store.Time(ctx)
 	if err != nil {
@@ -73,16 +74,16 @@ func (f *Fleet) until(ctx context.Context) (time.Time, error) {
 	}
 	took := time.Since(began)
 	ahead := now.Sub(began.Add(took / 2).Round(0))
-	if ahead.Abs() <= clockLimit+took/2 {
-		return now.Add(clockLimit), nil
+	if ahead.Abs() <= ClockLimit+took/2 {
+		return now.Add(ClockLimit), nil
 	}
 	members, err := f.store.Members(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
 	for _, m := range heartbeats(members) {
-		if m.Clock == heartbeat.ClockTrusted && now.Sub(m.LastHeartbeat) <= m.Life && m.LastHeartbeat.Sub(now) <= clockLimit {
-			return now.Add(clockLimit), nil
+		if m.Clock == heartbeat.ClockTrusted && now.Sub(m.LastHeartbeat) <= m.Life && m.LastHeartbeat.Sub(now) <= ClockLimit {
+			return now.Add(ClockLimit), nil
 		}
 	}
 	return time.Time{}, &clockError{Ahead: ahead}
@@ -93,7 +94,7 @@ func (f *Fleet) begin(ctx context.Context, act Act) (time.Time, error) {
 	if err := act.check(); err != nil {
 		return time.Time{}, err
 	}
-	return f.until(ctx)
+	return f.Until(ctx)
 }
 
 // again asks a few times when the outcome is unknown, and returns how often it has asked. An
@@ -184,7 +185,7 @@ func (f *Fleet) ForceRelease(ctx context.Context, lock string, token int64, act 
 		held = err == nil && (held || fact.Replica != "")
 	}
 	if held {
-		f.note(ctx, "", fact)
+		f.Note(ctx, "", fact)
 	}
 	return held, err
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // AuditLog is a page of the audit log: acts of people, newest first. Facts have no other kinds than
-// triggered, paused, resumed, cancelled, repaired, forgotten and released.
+// triggered, paused, resumed, cancelled, repaired, forgotten, scheduled, deleted and released.
 type AuditLog struct {
 	Facts  []Fact `api:"acts"`
 	Next   string `api:"next"`         // the cursor of older facts; empty when there are none

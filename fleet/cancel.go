@@ -55,7 +55,7 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act)
 	if a.By == act.By && a.Status != protocol.CancelNotOpen { // not of one that another has cancelled before
 		fact := act.fact(wire.FactCancelled)
 		fact.Tick = tick
-		f.note(ctx, job, fact)
+		f.Note(ctx, job, fact)
 	}
 	return Cancelled{
 		Status: a.Status, Job: job, Tick: tick.UTC(), ID: f.tickID(job, tick), By: a.By, Replica: a.Holder, Remaining: a.Remaining,

@@ -27,6 +27,8 @@ type Fact struct {
 	//	edited    By was the first to bring another schedule, at From
 	//	repaired  By brought the watermark of the job back, at From, which lay in the future, at To
 	//	cancelled By ended Tick
+	//	scheduled By put a stored schedule, at From; or Count of them
+	//	deleted   By deleted a stored schedule, at From
 	//	released  By took Lock from Replica, which had been granted it as Token at From
 	//	forgotten By removed the record of Job, whose watermark was To, and Token its last
 	//	away      the store did not answer By, from From to To
@@ -45,6 +47,7 @@ type Fact struct {
 	Lock    string    `api:"lock,omitempty"` // of released
 	Key     string    `api:"key,omitempty"`  // Why is of a pause, also of one that has ended
 	Why     string    `api:"why,omitempty"`
+	Count   int       `api:"count,omitempty"`                           // of acts on several stored schedules: how many, with Key as the prefix of their keys
 	Payload int       `api:"payload_bytes,omitempty" journal:"payload"` // of triggered: how many bytes it gave to the run
 	Pauser  string    `api:"paused_by,omitempty" journal:"pauser"`      // of resumed: who had paused the job
 	From    time.Time `api:"from"`                                      // by fleet time, in milliseconds
@@ -59,7 +62,7 @@ type Fact struct {
 	Released bool   `api:"released,omitempty"`
 
 	Groups   []string `api:"groups,omitempty"`   // of absent: no replica that serves one of them; empty for no replica at all
-	Schedule string   `api:"schedule,omitempty"` // of edited: the new one
+	Schedule string   `api:"schedule,omitempty"` // of edited and scheduled: the new one
 	Before   string   `api:"before,omitempty"`   // and the one before; empty when it is not known
 	Living   int      `api:"-" journal:"living"` // of away and held: how many replicas By had seen before, itself included; 0 when it had seen none
 
@@ -79,6 +82,8 @@ func (f Fact) Request() string {
 		id = append(id, wire.UnixMilli(f.From), f.By, f.Why)
 	case wire.FactResumed, wire.FactEdited:
 		id = append(id, wire.UnixMilli(f.From))
+	case wire.FactScheduled, wire.FactDeleted:
+		id = append(id, wire.UnixMilli(f.From), f.By)
 	case wire.FactRepaired:
 		id = append(id, wire.UnixMilli(f.From), wire.UnixMilli(f.To))
 	case wire.FactCancelled:
@@ -93,6 +98,9 @@ func (f Fact) Request() string {
 		id = append(id, f.By, wire.UnixMilli(f.From))
 	case wire.FactAbsent:
 		id = append(id, wire.UnixMilli(f.From), strings.Join(f.Groups, ","))
+	}
+	if f.Count > 0 {
+		id = append(id, f.Key, f.Count)
 	}
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, id...)
@@ -158,10 +166,10 @@ const noteTimeout = 5 * time.Second
 // as the same.
 const repeatedWithin = 10 * time.Minute
 
-// note records an act about a job in its journal and in the audit log, after the act. When this
+// Note records an act about a job in its journal and in the audit log, after the act. When this
 // fails, the actor is not known, and nothing else is lost. The other order could name somebody that
 // did nothing.
-func (f *Fleet) note(ctx context.Context, job string, fact Fact) {
+func (f *Fleet) Note(ctx context.Context, job string, fact Fact) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	if fact.Kind != wire.FactReleased {
@@ -192,6 +200,13 @@ func (f Fact) Words(zone *time.Location, translate func(english string) string) 
 	}
 	because := w.because(cmp.Or(f.Reason, f.Why))
 	switch f.Kind {
+	case wire.FactScheduled:
+		if f.Count > 0 {
+			return w.Say("%s put %d schedules%s.", f.By, f.Count, because)
+		}
+		return w.Say("%s put the schedule %s%s.", f.By, f.Schedule, because)
+	case wire.FactDeleted:
+		return w.Say("%s deleted the schedule%s.", f.By, because)
 	case wire.FactTriggered:
 		text := w.Say("%s triggered it: the tick of %s", f.By, when(f.Tick))
 		if f.Key != "" {
@@ -202,8 +217,14 @@ func (f Fact) Words(zone *time.Location, translate func(english string) string) 
 		}
 		return text + because + w.Say(".")
 	case wire.FactPaused:
+		if f.Count > 0 {
+			return w.Say("%s paused %d schedules whose keys begin with %q%s.", f.By, f.Count, f.Key, because)
+		}
 		return w.Say("%s paused it%s.", f.By, because)
 	case wire.FactResumed:
+		if f.Count > 0 {
+			return w.Say("%s resumed %d schedules whose keys begin with %q%s.", f.By, f.Count, f.Key, because)
+		}
 		return w.Say("%s resumed it%s; %s had paused it at %s%s.", f.By, w.because(f.Reason), f.Pauser, when(f.From), w.because(f.Why))
 	case wire.FactCancelled:
 		return w.Say("%s cancelled the tick of %s%s.", f.By, when(f.Tick), because)

@@ -67,7 +67,7 @@ func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	if err != nil {
 		return Pause{}, err
 	}
-	before := until.Add(-clockLimit)
+	before := until.Add(-ClockLimit)
 	var p protocol.Pause
 	err = f.whenKnown(ctx, job, func() (err error) {
 		p, err = f.store.Pause(ctx, job, protocol.Pause{By: act.By, Reason: act.Reason, Until: until})
@@ -80,7 +80,7 @@ func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	mine := p.By == act.By && p.Reason == fact.Reason && (p.Reason != "" || p.Since.After(until.Add(-repeatedWithin)))
 	fact.By, fact.Reason, fact.Why, fact.From = p.By, p.Reason, p.Reason, p.Since // perhaps that of an earlier call
 	if mine {
-		f.note(ctx, job, fact)
+		f.Note(ctx, job, fact)
 	}
 	return Pause{By: p.By, Reason: p.Reason, Since: p.Since, Before: p.Since.Before(before)}, nil
 }
@@ -97,7 +97,7 @@ func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*Pause, error)
 		return nil, named(job, err)
 	}
 	if was == nil {
-		f.noteLostResume(ctx, job, act, until.Add(-clockLimit))
+		f.noteLostResume(ctx, job, act, until.Add(-ClockLimit))
 		return nil, nil
 	}
 	now, err := f.Now(ctx)
@@ -111,7 +111,7 @@ func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*Pause, error)
 func (f *Fleet) noteResume(ctx context.Context, job string, act Act, was protocol.Pause, at time.Time) {
 	fact := act.fact(wire.FactResumed)
 	fact.Pauser, fact.Why, fact.From, fact.To = was.By, was.Reason, was.Since, at
-	f.note(ctx, job, fact)
+	f.Note(ctx, job, fact)
 }
 
 // noteLostResume records a resume whose answer was lost, when its caller repeats it. The record has

@@ -136,7 +136,7 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	_, _ = remove(protocol.Remove{Name: wire.DefinitionsOf(job)})
 	fact := act.fact(wire.FactForgotten)
 	fact.Job, fact.Token, fact.To = job, r.Token, forgotten.Watermark
-	f.note(ctx, "", fact)
+	f.Note(ctx, "", fact)
 	forgotten.By = act.By
 	return forgotten, nil
 }

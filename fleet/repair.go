@@ -57,7 +57,7 @@ func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, erro
 	if r.Changed {
 		fact := act.fact(wire.FactRepaired)
 		fact.From, fact.To = r.Watermark, r.Before
-		f.note(ctx, job, fact)
+		f.Note(ctx, job, fact)
 	}
 	return r, nil
 }

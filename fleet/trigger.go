@@ -153,7 +153,7 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 	answer.ID = f.tickID(job, answer.Tick)
 	fact := act.fact(wire.FactTriggered)
 	fact.Tick, fact.Key, fact.Payload = answer.Tick, o.Key, len(t.Payload)
-	f.note(ctx, job, fact)
+	f.Note(ctx, job, fact)
 	return answer, nil
 }
 
@@ -164,7 +164,7 @@ func (f *Fleet) send(ctx context.Context, t protocol.Trigger) (a protocol.Trigge
 	for try := 1; ; try++ {
 		began := time.Now()
 		if lost == nil {
-			if t.Until, err = f.until(ctx); errors.Is(err, ErrClock) {
+			if t.Until, err = f.Until(ctx); errors.Is(err, ErrClock) {
 				return a, err
 			}
 		}
@@ -180,7 +180,7 @@ func (f *Fleet) send(ctx context.Context, t protocol.Trigger) (a protocol.Trigge
 			}
 		case lost != nil:
 			return a, fmt.Errorf("job %q: it is unknown whether the trigger was accepted, see the job's history: %w", t.Name, lost)
-		case time.Since(began) >= clockLimit: // others were quicker all the time
+		case time.Since(began) >= ClockLimit: // others were quicker all the time
 			try--
 		}
 		if ctx.Err() != nil || try >= triggerTries {

@@ -13,7 +13,7 @@ type layer struct {
 // its layer; packages without one may import whatever is not forbidden.
 var layers = map[string]layer{
 	module: {
-		[]string{"./scheduler", "./fleet", "./jobs", "./lease", "./lock", "./limit", "./internal/protocol", "./lease/redislease", "github.com/redis/go-redis/..."},
+		[]string{"./scheduler", "./schedules", "./fleet", "./jobs", "./lease", "./lock", "./limit", "./internal/protocol", "./lease/redislease", "github.com/redis/go-redis/..."},
 		"one import for a service ties the parts together; it links no console, metrics or kind of job",
 	},
 	"./internal/protocol": {
@@ -131,6 +131,10 @@ var layers = map[string]layer{
 	"./fleet/...": {
 		[]string{"./fleet/...", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
 		"whoever looks at a fleet need not be part of it, nor choose its store",
+	},
+	"./schedules": {
+		[]string{"./fleet", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
+		"whoever changes schedules need not be part of the fleet, nor choose its store",
 	},
 	"./console/...": {
 		[]string{"./console/...", "./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/..."},
@@ -264,7 +268,7 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/quorum/..."})},
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
-			and(programs[:1], tests, []string{module, "./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./notify", "./scheduler/...",
+			and(programs[:1], tests, []string{module, "./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./schedules", "./console/...", "./notify", "./scheduler/...",
 				"./metrics/...", "./internal/quorumnode", "./internal/engine", "./internal/record", "./internal/casstore", "./internal/sqlstore", "./internal/wire", "./internal/heartbeat", "./internal/notified"})},
 		"./internal/record": {"the rules are applied in internal/engine; redislease has those of locks and of limits in Lua, and decodes a limit's state",
 			and(tests, []string{"./internal/record", "./internal/engine", "./lease/redislease"})},

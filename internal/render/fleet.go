@@ -86,11 +86,22 @@ func Audit(v View, acts []fleet.Fact) *Table {
 			if f.Key != "" {
 				more += ", key " + f.Key
 			}
+		case wire.FactScheduled:
+			more = f.Schedule
 		case wire.FactResumed:
+			if f.Count > 0 {
+				break
+			}
 			more = "which " + f.Pauser + " had paused"
 		case wire.FactReleased:
 			what, more = "lock "+f.Lock, "held by "+f.Replica
 		default:
+		}
+		if f.Count > 0 {
+			more = fmt.Sprintf("%d schedules", f.Count)
+			if f.Key != "" {
+				more += ", keys " + f.Key + "…"
+			}
 		}
 		if more != "" {
 			what += " (" + more + ")"

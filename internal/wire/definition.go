@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/solotick/solotick/internal/naming"
@@ -64,11 +65,26 @@ func DefinitionFields(text []byte, job string) (fields map[string]string, ok boo
 	return d.Fields, ok
 }
 
+// zones has those that LoadZone has read, by name: schedules in the store name them again and again.
+var zones sync.Map
+
+// LoadZone returns a time zone by its name, as [time.LoadLocation] does.
+func LoadZone(name string) (*time.Location, error) {
+	if zone, ok := zones.Load(name); ok {
+		return zone.(*time.Location), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err == nil {
+		zones.Store(name, zone)
+	}
+	return zone, err
+}
+
 // ParseSchedule reads the jobs.Job.ScheduleText of a job of that name. The error names the fault,
 // or says that this machine does not know the time zone.
 func ParseSchedule(job, text string) (*schedule.Schedule, error) {
 	name, spec, _ := strings.Cut(text, " ")
-	zone, err := time.LoadLocation(name)
+	zone, err := LoadZone(name)
 	if err != nil {
 		return nil, fmt.Errorf("schedule %q: %w", text, err)
 	}

@@ -102,6 +102,8 @@ const (
 	FactEdited    = "edited"
 	FactRepaired  = "repaired"
 	FactCancelled = "cancelled"
+	FactScheduled = "scheduled"
+	FactDeleted   = "deleted"
 	FactReleased  = "released"
 	FactForgotten = "forgotten"
 	FactAway      = "away"
