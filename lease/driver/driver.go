@@ -147,7 +147,7 @@ type Change struct {
 	// into the [Index], or moves it there, in the same step. The zero time takes it out, as does the
 	// removal of the value. Every other outcome than a change that is made, a renewal and an append
 	// leave the index alone.
-	Due time.Time
+	Due time.Time `json:",omitzero"`
 }
 
 // DueMilli returns Due in milliseconds of Unix time, rounded up; 0 if the change takes its key out

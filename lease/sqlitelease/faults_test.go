@@ -190,8 +190,8 @@ func TestUnusableFilesSayWhatToDo(t *testing.T) {
 			remove(t, path)
 			require.NoError(t, os.WriteFile(path, []byte("a text that is long enough to have been a header of a database, and is none.\n"+string(make([]byte, 200))), 0o600))
 		}, says: "not a database", hint: "name another file: this one is no database"},
-		"a newer schema": {spoil: func(t *testing.T, path string) { sqlOn(t, path, "PRAGMA user_version = 2") },
-			says: "its tables have version 2, and this release knows 1", hint: "start the newer release"},
+		"a newer schema": {spoil: func(t *testing.T, path string) { sqlOn(t, path, "PRAGMA user_version = 3") },
+			says: "its tables have version 3, and this release knows 2", hint: "start the newer release"},
 		"a column more": {spoil: func(t *testing.T, path string) { sqlOn(t, path, "ALTER TABLE item ADD COLUMN note TEXT") },
 			says: "a table is not as this release made it: item", hint: "undo the change of the table"},
 		"a table less": {spoil: func(t *testing.T, path string) { sqlOn(t, path, "DROP TABLE entry") },

@@ -17,11 +17,17 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-//go:embed schema.sql
-var schema string
+//go:embed 0001.sql
+var first string
+
+//go:embed 0002.sql
+var second string
+
+// migrations make the tables, each from the one before. How many were made is their version, as
+// PRAGMA user_version.
+var migrations = []string{first, second}
 
 const (
-	schemaVersion = 1          // of the tables, as PRAGMA user_version
 	applicationID = 0x736f6c6f // "solo", as PRAGMA application_id
 	// reserve is how much room on the disk is kept for renewals and for changes that end something,
 	// in bytes.
@@ -151,8 +157,9 @@ func (f *file) unmoved() error {
 	return nil
 }
 
-// prepare creates the tables in a new file, and checks those in an existing one. Any number of
-// processes may call it at once. If it must not create them, a new file has none: see errFresh.
+// prepare creates the tables in a new file, brings older ones up to date, and checks those in an
+// existing one. Any number of processes may call it at once. If it must not create them, a new file
+// has none: see errFresh.
 func prepare(db *sql.DB, now int64, create bool) error {
 	ctx := context.Background()
 	conn, err := db.Conn(ctx)
@@ -167,20 +174,23 @@ func prepare(db *sql.DB, now int64, create bool) error {
 	if mode != "wal" {
 		return errNoWAL
 	}
-	fresh := false
-	err = within(ctx, conn, beginRead, func() error { fresh, err = check(ctx, conn); return err })
-	if err != nil || !fresh {
+	version := 0
+	err = within(ctx, conn, beginRead, func() error { version, err = check(ctx, conn); return err })
+	if err != nil || version == len(migrations) {
 		return err
 	}
-	if !create {
+	if version == 0 && !create {
 		return errFresh
 	}
 	return within(ctx, conn, beginWrite, func() error {
-		if fresh, err = check(ctx, conn); err != nil || !fresh { // another process was quicker
+		if version, err = check(ctx, conn); err != nil || version == len(migrations) { // another process was quicker
 			return err
 		}
-		_, err = conn.ExecContext(ctx, fmt.Sprintf("%s; INSERT INTO store VALUES (1, %d, 0); PRAGMA application_id = %d; PRAGMA user_version = %d",
-			schema, now, applicationID, schemaVersion))
+		script := strings.Join(migrations[version:], "")
+		if version == 0 {
+			script += fmt.Sprintf("INSERT INTO store VALUES (1, %d, 0); PRAGMA application_id = %d; ", now, applicationID)
+		}
+		_, err = conn.ExecContext(ctx, script+fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 		return err
 	})
 }
@@ -200,44 +210,45 @@ func within(ctx context.Context, conn *sql.Conn, begin string, f func() error) e
 	return err
 }
 
-// check checks that the tables are those of this release. A fresh file has none.
-func check(ctx context.Context, conn *sql.Conn) (fresh bool, err error) {
-	var application, version int64
+// check checks that the tables are those of this release or of one before, and returns their
+// version. A fresh file has none, and version 0.
+func check(ctx context.Context, conn *sql.Conn) (version int, err error) {
+	var application int64
 	if err = conn.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&application, &version); err != nil {
-		return false, err
+		return 0, err
 	}
 	tables := map[string]string{}
 	rows, err := conn.QueryContext(ctx, "SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
-			return false, err
+			return 0, err
 		}
 		tables[name] = text
 	}
 	switch {
 	case rows.Err() != nil:
-		return false, rows.Err()
+		return 0, rows.Err()
 	case application == 0 && version == 0 && len(tables) == 0:
-		return true, nil
+		return 0, nil
 	case application != applicationID:
-		return false, errForeign
-	case version > schemaVersion:
-		return false, fmt.Errorf("%w: its tables have version %d, and this release knows %d", errNewer, version, schemaVersion)
+		return 0, errForeign
+	case version > len(migrations):
+		return 0, fmt.Errorf("%w: its tables have version %d, and this release knows %d", errNewer, version, len(migrations))
 	}
-	for statement := range strings.SplitSeq(schema, ";\n") {
+	for statement := range strings.SplitSeq(strings.Join(migrations[:version], ""), ";\n") {
 		want := strings.TrimSpace(statement)
 		name, isTable := strings.CutPrefix(want, "CREATE TABLE ")
 		name, _, _ = strings.Cut(name, " ")
 		if isTable && tables[name] != strings.TrimSuffix(want, ";") {
-			return false, fmt.Errorf("%w: %s", errChanged, name)
+			return 0, fmt.Errorf("%w: %s", errChanged, name)
 		}
 	}
-	return false, nil
+	return version, nil
 }
 
 // room reports whether there is more room on the disk than the reserve.

@@ -91,7 +91,23 @@ func (v *values) one(t *tx, op driver.Op) (res driver.Result, err error) {
 	default:
 		err = v.write(t, op.Key, &it, keep, maxima(op))
 	}
+	if err == nil && changed && op.Change != nil {
+		err = v.index(t, op.Key, op.Change.DueMilli())
+	}
 	return res, err
+}
+
+// index moves a key in the index; 0 takes it out.
+func (v *values) index(t *tx, key string, due int64) error {
+	job, _, ok := driver.CutKey(key)
+	switch {
+	case !ok:
+		return nil
+	case due == 0:
+		return t.exec("DELETE FROM due WHERE namespace = ? AND key = ?", v.namespace, key)
+	}
+	return t.exec("INSERT INTO due VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at",
+		v.namespace, key, job, driver.ShareOf(key), due)
 }
 
 // floor returns the least stamp of a value that is made: tokens rise also when the clock went back
@@ -190,6 +206,27 @@ func (v *values) Scan(ctx context.Context, prefix, cursor string, count int) (ke
 		next = list[count-1]
 	}
 	return list, next, nil
+}
+
+// Due implements [driver.Index].
+func (v *values) Due(ctx context.Context, job string, shares []int, until time.Time, count int) ([]driver.DueKey, error) {
+	list, err := json.Marshal(shares)
+	if err != nil {
+		return nil, err
+	}
+	var due []driver.DueKey
+	err = v.reads.do(ctx, func(t *tx) error {
+		due = nil
+		key, at := "", int64(0)
+		return t.each("SELECT d.key, d.at FROM json_each(?3) s JOIN due d ON d.namespace = ?1 AND d.key IN"+
+			" (SELECT key FROM due WHERE namespace = ?1 AND job = ?2 AND share = s.value AND at <= ?4 ORDER BY at LIMIT ?5) ORDER BY d.at",
+			[]any{v.namespace, job, string(list), until.UnixMilli(), max(count, 0)}, []any{&key, &at},
+			func() { due = append(due, driver.DueKey{Key: strings.Clone(key), At: time.UnixMilli(at).UTC()}) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	return due, nil
 }
 
 // Time implements [driver.Store].

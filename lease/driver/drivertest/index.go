@@ -248,9 +248,14 @@ func Apart(t *testing.T, one, other driver.Store) {
 	b.put("job/a", driver.Version{}, 2)
 	require.Equal(t, []string{"job/a 1"}, a.all("job"))
 	require.Equal(t, []string{"job/a 2"}, b.all("job"))
+	keys := sameShare("job", 2)
+	a.put(keys[0], driver.Version{}, 4)
+	b.put(keys[1], driver.Version{}, 3)
+	require.Equal(t, []string{dueText(keys[0], 4)}, a.due("job", []int{driver.ShareOf(keys[0])}, 9, 1))
+	a.change(keys[0], driver.Change{From: a.do(driver.Op{Key: keys[0]}).Version})
 	a.change("job/a", driver.Change{From: v})
 	require.Empty(t, a.all("job"))
-	require.Equal(t, []string{"job/a 2"}, b.all("job"))
+	require.Equal(t, []string{"job/a 2", dueText(keys[1], 3)}, b.all("job"))
 }
 
 func longestKeys(f *indexed) {
