@@ -167,7 +167,7 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/cli": {
 		[]string{
-			"./cmd/worker/internal/...", "./config", "./fleet", "./notify", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/naming", "./internal/render", "./internal/wire", "./internal/editdistance",
+			"./cmd/worker/internal/...", "./config", "./fleet", "./schedules", "./notify", "./jobs", "./jobs/schedule", "./lease/...", "./internal/joined", "./internal/protocol", "./internal/naming", "./internal/render", "./internal/wire", "./internal/editdistance",
 			"github.com/spf13/cobra/...",
 		},
 		"a command asks the fleet or starts the daemon, and knows no scheduler and no client of Redis",
@@ -217,7 +217,7 @@ var layers = map[string]layer{
 		"it knows terminals, whatever is shown there",
 	},
 	"./internal/render": {
-		[]string{"./fleet", "./jobs", "./lease", "./internal/wire"},
+		[]string{"./fleet", "./schedules", "./jobs", "./lease", "./internal/wire"},
 		"text looks the same in a terminal and over HTTP, and comes from what package fleet returns",
 	},
 	"./cmd/worker/internal/exitcode": {

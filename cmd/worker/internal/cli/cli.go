@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,11 +82,12 @@ func (c *cli) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{err, cmd} })
 	root.PersistentFlags().StringVar(&c.file, "config", "", "configuration `FILE` (default: "+defaultFile+" where there is one)")
+	schedules := c.schedules()
 	root.AddCommand(
-		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.cancel(), c.pause(), c.resume(), c.repair(), c.forget(), c.audit(), c.notify(), c.doctor(), c.schema(),
+		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.cancel(), c.pause(), c.resume(), c.repair(), c.forget(), c.audit(), schedules, c.notify(), c.doctor(), c.schema(),
 		c.versionCommand(),
 	)
-	for _, cmd := range root.Commands() {
+	for _, cmd := range slices.Concat(root.Commands(), schedules.Commands()) {
 		if cmd.ValidArgsFunction != nil {
 			continue
 		}

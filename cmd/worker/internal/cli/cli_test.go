@@ -26,7 +26,11 @@ func printedBy(t *testing.T, version string, args ...string) string {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	root := new(cli).root()
 	commands := append([]*cobra.Command{root}, root.Commands()...)
-	require.Len(t, commands, 19, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, forget, audit, notify, doctor, schema, version and the root")
+	require.Len(t, commands, 20, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, forget, audit, schedules, notify, doctor, schema, version and the root")
+	schedules, _, err := root.Find([]string{"schedules"})
+	require.NoError(t, err)
+	require.Len(t, schedules.Commands(), 9)
+	commands = append(commands, schedules.Commands()...)
 	for _, command := range commands {
 		args := append(strings.Fields(command.CommandPath())[1:], "--help")
 		require.Contains(t, printedBy(t, "", args...), "\nExamples:\n  "+command.CommandPath())

@@ -1,0 +1,446 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/joined"
+	"github.com/solotick/solotick/internal/naming"
+	"github.com/solotick/solotick/internal/render"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/schedules"
+)
+
+func (c *cli) schedules() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "schedules COMMAND JOB",
+		Short: "Show and change the schedules of a job that lie in the store",
+		Long: "schedules shows and changes the schedules of a job with schedules: stored in its configuration: one for each key, such as\n" +
+			"a customer. The name JOB/KEY stands for one in history, why, describe, cancel and repair.",
+		Example: `  worker schedules put customer-report acme --cron "0 7 * * 1-5" --timezone Asia/Shanghai --payload '{"format": "pdf"}'
+  worker schedules put customer-report acme-welcome --at "2026-12-01 08:00" --start 2026-11-01 --end 2026-12-31
+  worker schedules list customer-report --prefix acme --limit 20
+  worker schedules get customer-report acme --output json
+  worker schedules pause customer-report --prefix eu- --reason "the database moves"
+  worker schedules delete customer-report acme --if-revision 2c26b46b68ff
+  worker schedules export customer-report >schedules.ndjson
+  worker schedules import customer-report schedules.ndjson
+  worker history customer-report/acme`,
+		SuggestionsMinimumDistance: 2,
+
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return &usageError{errors.New("which command of schedules?"), cmd}
+		},
+	}
+	cmd.AddCommand(c.schedulePut(), c.scheduleGet(), c.scheduleList(), c.scheduleDelete(), c.schedulePause(), c.scheduleResume(),
+		c.scheduleTrigger(), c.scheduleImport(), c.scheduleExport())
+	return cmd
+}
+
+// complete is the type of jobCommand and actCommand.
+type complete = func(cmd *cobra.Command, faults func(args []string) error, run func(call invocation) error) *cobra.Command
+
+// keyCommand completes a command about the schedules of a job, with so many arguments after the job.
+// The first of them is the key.
+func (c *cli) keyCommand(
+	cmd *cobra.Command, complete complete, least, most int, run func(call invocation, s *schedules.Schedules, key string) error,
+) *cobra.Command {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if n := len(args) - 1; n >= least && n <= most {
+			return nil
+		}
+		return &usageError{fmt.Errorf("%s takes %s, and got %s", cmd.Name(), cmd.Use[len(cmd.Name())+1:], render.Count(len(args), "argument")), cmd}
+	}
+	return complete(cmd, nil, func(call invocation) error {
+		if call.worker != nil {
+			return &usageError{errors.New("--server: schedules asks the store: leave it out"), call.cmd}
+		}
+		var s *schedules.Schedules
+		var err error
+		if call.job != nil {
+			s, err = schedules.Of(call.store.Store, call.job)
+		} else {
+			s, err = schedules.New(call.store.Store, call.name)
+		}
+		if err != nil {
+			return call.ofSchedule(err, "")
+		}
+		key := ""
+		if len(call.args) > 1 {
+			key = call.args[1]
+		}
+		return run(call, s, key)
+	})
+}
+
+// ofSchedule adds to an error about the schedule of a key what to do about it. What is wrong with a
+// schedule is wrong with the flags of the same names.
+func (call invocation) ofSchedule(err error, key string) error {
+	var faults []error
+	for _, one := range joined.Errors(err) {
+		if fault, ok := errors.AsType[*jobs.Fault](one); ok {
+			field := "--" + fault.Field
+			if fault.Field == "key" {
+				field = "KEY"
+			}
+			faults = append(faults, fmt.Errorf("%s: %q %s", field, fault.Value, fault.Rule))
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case len(faults) > 0:
+		return &usageError{errors.Join(faults...), call.cmd}
+	case errors.Is(err, schedules.ErrNotFound):
+		return fmt.Errorf("job %s has no schedule %q: worker schedules list %s shows those that are there", call.name, key, call.name)
+	case errors.Is(err, schedules.ErrRevision):
+		return fmt.Errorf("schedule %q is not as expected, so nothing was changed: worker schedules get %s %s shows what is there", key, call.name, key)
+	case errors.Is(err, schedules.ErrOwnSchedule):
+		return &exitcode.ConfigError{Err: fmt.Errorf("%s: has a schedule of its own: write schedules: stored in place of schedule", call.name)}
+	case errors.Is(err, schedules.ErrNoIndex):
+		return err
+	}
+	return call.explain(call.name, err)
+}
+
+// as makes a change the act of the caller.
+func (call invocation) as(revision string) []schedules.Option {
+	return []schedules.Option{schedules.As(call.act), schedules.IfRevision(revision)}
+}
+
+func (c *cli) schedulePut() *cobra.Command {
+	var row schedules.Schedule
+	var at, start, end, payload, revision string
+	var absent bool
+	cmd := &cobra.Command{
+		Use:   "put JOB KEY",
+		Short: "Create the schedule of a key, or change it",
+		Long: "put creates the schedule of a key, or puts the flags in place of all that it was. What is there already stays as it is.\n" +
+			"A change acts from now on: no tick that is decided runs again, and a run in progress continues. Times without an\n" +
+			"offset are in the schedule's time zone. The payload is not a secret: everybody who may read the store sees it.",
+		Example: `  worker schedules put customer-report acme --cron "0 7 * * 1-5" --timezone Asia/Shanghai --payload '{"format": "pdf"}'
+  worker schedules put customer-report acme --cron @hourly --payload @acme.json --end 2026-12-31
+  worker schedules put customer-report acme-welcome --at "2026-12-01 08:00" --if-absent`,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&row.Cron, "cron", "", "`SPEC`: when it ticks, such as \"0 7 * * 1-5\", @hourly or \"@every 90s\"")
+	flags.StringVar(&at, "at", "", "`TIME` of its only tick, in place of --cron")
+	flags.StringVar(&row.Timezone, "timezone", "", "`ZONE` of the IANA database (default: that of the job)")
+	flags.StringVar(&payload, "payload", "", "`TEXT` or @FILE: given to each run; at most 4096 bytes of UTF-8")
+	flags.StringVar(&start, "start", "", "`TIME` before which it has no ticks")
+	flags.StringVar(&end, "end", "", "`TIME` after which it has none")
+	flags.StringVar(&revision, "if-revision", "", "change it only if it has this `REVISION`")
+	flags.BoolVar(&absent, "if-absent", false, "create it only if there is none")
+	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s *schedules.Schedules, key string) error {
+		row.Key = key
+		zone := zone(call.job)
+		if loaded, err := time.LoadLocation(row.Timezone); err == nil && row.Timezone != "" {
+			zone = loaded
+		}
+		text, err := payloadOf(payload)
+		faults := []error{err}
+		row.Payload = string(text)
+		for _, f := range []struct {
+			name, text string
+			to         *time.Time
+		}{{"at", at, &row.At}, {"start", start, &row.Start}, {"end", end, &row.End}} {
+			if f.text == "" {
+				continue
+			}
+			if *f.to, err = readTime(f.text, zone); err != nil {
+				faults = append(faults, fmt.Errorf("--%s: %w", f.name, err))
+			}
+		}
+		if err := flagFaults(call.cmd, faults...); err != nil {
+			return err
+		}
+		options := call.as(revision)
+		if absent {
+			options = append(options, schedules.IfAbsent())
+		}
+		r, err := s.Put(call.ctx, row, options...)
+		if err != nil {
+			return call.ofSchedule(err, key)
+		}
+		return call.show(r, nil, func(v render.View) (string, error) {
+			text := fmt.Sprintf("%s: %s, revision %s", key, r.Status, r.Revision)
+			if !r.Next.IsZero() {
+				text += ", next tick " + v.In(zone).Full(r.Next)
+			}
+			return text + "\n", nil
+		})
+	})
+}
+
+// readTime parses a time that may lie in the future. Without an offset it is one in the zone.
+func readTime(text string, zone *time.Location) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return atWall(day, zone)[0], nil
+	}
+	t, err := readTick(text, time.Time{}, zone, nil)
+	if err != nil || t.Year() < 1 {
+		return time.Time{}, fmt.Errorf(`%q must be a time, such as "2026-12-01 08:00", 2026-12-01 or 2026-12-01T08:00:00Z`, text)
+	}
+	return t, nil
+}
+
+func (c *cli) scheduleGet() *cobra.Command {
+	return c.keyCommand(&cobra.Command{
+		Use:     "get JOB KEY",
+		Short:   "Print the schedule of a key, and its next ticks",
+		Long:    "get prints the schedule of a key, with its revision, who put it and when, its pause and its next ticks.",
+		Example: `  worker schedules get customer-report acme --config solotick.yaml`,
+	}, c.jobCommand, 1, 1, func(call invocation, s *schedules.Schedules, key string) error {
+		const coming = 5
+		row, err := s.Get(call.ctx, key)
+		if err != nil {
+			return call.ofSchedule(err, key)
+		}
+		ticks, err := s.NextTicks(call.ctx, row, coming)
+		if err != nil {
+			return call.ofSchedule(err, key)
+		}
+		answer := struct {
+			schedules.Schedule
+			Coming []time.Time `json:"coming"`
+		}{row, ticks}
+		return call.show(answer, nil, func(v render.View) (string, error) {
+			v = v.In(render.Zone(row.Timezone))
+			return render.StoredSchedule(v, call.name, row, ticks).Text(v), nil
+		})
+	})
+}
+
+func (c *cli) scheduleList() *cobra.Command {
+	var prefix, after string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list JOB",
+		Short: "Print the schedules of a job",
+		Long: "list prints schedules of a job, in no order. If there are more than the limit, it prints the cursor of the rest to\n" +
+			"stderr. export prints all of them.",
+		Example: `  worker schedules list customer-report --prefix eu- --config solotick.yaml
+  worker schedules list customer-report --limit 1000 --output json | jq -r '.schedules[] | select(.paused) | .key'`,
+	}
+	cmd.Flags().StringVar(&prefix, "prefix", "", "only those whose keys begin with `TEXT`")
+	cmd.Flags().IntVar(&limit, "limit", 100, "about how many `SCHEDULES`")
+	cmd.Flags().StringVar(&after, "after", "", "`CURSOR` that the list before has ended with")
+	return c.keyCommand(cmd, c.jobCommand, 0, 0, func(call invocation, s *schedules.Schedules, _ string) error {
+		if limit < 1 || limit > 10_000 {
+			return flagFaults(call.cmd, fmt.Errorf("--limit: %d must be from 1 to 10000", limit))
+		}
+		page, err := s.List(call.ctx, prefix, after, limit)
+		for err == nil && page.Next != "" && len(page.Schedules) < limit { // it looks only for a while
+			var more schedules.Page
+			more, err = s.List(call.ctx, prefix, page.Next, limit-len(page.Schedules))
+			page = schedules.Page{Schedules: append(page.Schedules, more.Schedules...), Next: more.Next}
+		}
+		if err != nil {
+			return call.ofSchedule(err, "")
+		}
+		if page.Next != "" && call.out == asText {
+			fmt.Fprintf(c.stderr, "there are more: --after %s\n", page.Next)
+		}
+		return call.show(page, nil, func(v render.View) (string, error) {
+			if v.Now, err = call.ask.Now(call.ctx); err != nil {
+				return "", err
+			}
+			return render.StoredSchedules(v, page.Schedules).Text(v), nil
+		})
+	})
+}
+
+func (c *cli) scheduleDelete() *cobra.Command {
+	var revision string
+	cmd := &cobra.Command{
+		Use:     "delete JOB KEY",
+		Short:   "Delete the schedule of a key",
+		Long:    "delete ends a schedule: no further tick runs. A run in progress continues: cancel ends it.",
+		Example: `  worker schedules delete customer-report acme --reason "the contract has ended" --config solotick.yaml`,
+	}
+	cmd.Flags().StringVar(&revision, "if-revision", "", "delete it only if it has this `REVISION`")
+	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s *schedules.Schedules, key string) error {
+		deleted, err := s.Delete(call.ctx, key, call.as(revision)...)
+		if err == nil && !deleted {
+			err = schedules.ErrNotFound
+		}
+		if err != nil {
+			return call.ofSchedule(err, key)
+		}
+		return call.print(struct {
+			Key     string `json:"key"`
+			Deleted bool   `json:"deleted"`
+		}{key, true}, key+" is deleted", nil)
+	})
+}
+
+// changed is the JSON output of pause and resume.
+type changed struct {
+	Job     string `json:"job"`
+	Key     string `json:"key,omitempty"`
+	Prefix  string `json:"prefix,omitempty"`
+	Paused  bool   `json:"paused"`
+	Changed int    `json:"changed"` // how many schedules
+}
+
+// switchCommand completes pause and resume.
+func (c *cli) switchCommand(cmd *cobra.Command, paused bool,
+	one func(call invocation, s *schedules.Schedules, key string) (bool, error),
+	several func(call invocation, s *schedules.Schedules, prefix string) (int, error),
+) *cobra.Command {
+	var prefix string
+	cmd.Flags().StringVar(&prefix, "prefix", "", "all whose keys begin with `TEXT`, in place of KEY; \"\" is every one")
+	return c.keyCommand(cmd, c.actCommand, 0, 1, func(call invocation, s *schedules.Schedules, key string) error {
+		if by := call.cmd.Flags().Changed("prefix"); by == (key != "") {
+			return flagFaults(call.cmd, errors.New("give either a KEY or --prefix"))
+		}
+		answer, verb := changed{Job: call.name, Key: key, Prefix: prefix, Paused: paused}, cmd.Name()+"d"
+		if key == "" {
+			n, err := several(call, s, prefix)
+			answer.Changed = n
+			return call.print(answer, fmt.Sprintf("%s %s", render.Count(n, "schedule"), verb), call.ofSchedule(err, ""))
+		}
+		did, err := one(call, s, key)
+		text := fmt.Sprintf("%s is %s", key, verb)
+		if did {
+			answer.Changed = 1
+		} else if !paused {
+			text = key + " was not paused"
+		}
+		return call.print(answer, text, call.ofSchedule(err, key))
+	})
+}
+
+func (c *cli) schedulePause() *cobra.Command {
+	return c.switchCommand(&cobra.Command{
+		Use:   "pause JOB [KEY]",
+		Short: "Skip the ticks of schedules, until resume",
+		Long: "pause skips the ticks of a schedule, or of all whose keys begin with a prefix. worker pause JOB pauses all of a job at\n" +
+			"once, and those that are put later.",
+		Example: `  worker schedules pause customer-report acme --reason "not paid" --config solotick.yaml
+  worker schedules pause customer-report --prefix eu-`,
+	}, true, func(call invocation, s *schedules.Schedules, key string) (bool, error) {
+		return true, s.Pause(call.ctx, key, call.act)
+	}, func(call invocation, s *schedules.Schedules, prefix string) (int, error) {
+		return s.PausePrefix(call.ctx, prefix, call.act)
+	})
+}
+
+func (c *cli) scheduleResume() *cobra.Command {
+	return c.switchCommand(&cobra.Command{
+		Use:     "resume JOB [KEY]",
+		Short:   "End the pause of schedules",
+		Long:    "resume ends the pause of a schedule, or of all whose keys begin with a prefix. Ticks that were due stay skipped.",
+		Example: `  worker schedules resume customer-report acme --config solotick.yaml`,
+	}, false, func(call invocation, s *schedules.Schedules, key string) (bool, error) {
+		return s.Resume(call.ctx, key, call.act)
+	}, func(call invocation, s *schedules.Schedules, prefix string) (int, error) {
+		return s.ResumePrefix(call.ctx, prefix, call.act)
+	})
+}
+
+func (c *cli) scheduleTrigger() *cobra.Command {
+	var o fleet.TriggerOptions
+	var w waiting
+	var payload string
+	cmd := &cobra.Command{
+		Use:   "trigger JOB KEY",
+		Short: "Run the job once, now, for a key",
+		Long:  "trigger runs the job once for a key that has a schedule, with the payload of that schedule or another one.",
+		Example: `  worker schedules trigger customer-report acme --config solotick.yaml
+  worker schedules trigger customer-report acme --wait --timeout 10m`,
+	}
+	cmd.Flags().StringVar(&payload, "payload", "", "`TEXT` or @FILE: given to the run in place of the schedule's payload")
+	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
+	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s *schedules.Schedules, key string) error {
+		var err error
+		o.Payload, err = payloadOf(payload)
+		if err := flagFaults(call.cmd, err, w.check(cmd)); err != nil {
+			return err
+		}
+		row, err := s.Get(call.ctx, key)
+		if err != nil {
+			return call.ofSchedule(err, key)
+		}
+		if payload == "" {
+			o.Payload = jobs.Payload(row.Payload)
+		}
+		o.By, o.Reason, o.Via = call.act.By, call.act.Reason, call.act.Via
+		call.name, call.job = naming.Keyed(call.name, key), nil
+		return c.triggerJob(call, o, w)
+	})
+}
+
+func (c *cli) scheduleImport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import JOB [FILE]",
+		Short: "Put many schedules, each a line of JSON",
+		Long: "import puts the schedules of a file, or of stdin, as export prints them: each is a line of JSON with key, cron or at, and\n" +
+			"optional timezone, payload, start and end. It prints what it has done, and to stderr each line that it could not put:\n" +
+			"the exit code is then 1. It may be repeated: what is there already stays as it is.",
+		Example: `  worker schedules import customer-report schedules.ndjson --config solotick.yaml
+  echo '{"key": "acme", "cron": "0 7 * * 1-5", "payload": "7"}' | worker schedules import customer-report`,
+	}
+	return c.keyCommand(cmd, c.actCommand, 0, 1, func(call invocation, s *schedules.Schedules, path string) error {
+		var from io.Reader = os.Stdin
+		if path != "" && path != "-" {
+			file, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = file.Close() }() // was only read
+			from = file
+		}
+		counts, failed := map[schedules.Status]int{}, 0
+		err := s.Import(call.ctx, from, func(line int, r schedules.Result) {
+			if counts[r.Status]++; r.Err != nil {
+				failed++
+				fmt.Fprintf(c.stderr, "line %d: %s\n", line, render.Line(r.Err.Error()))
+			}
+		}, schedules.As(call.act))
+		answer := struct {
+			Created   int `json:"created"`
+			Changed   int `json:"changed"`
+			Unchanged int `json:"unchanged"`
+			Failed    int `json:"failed"`
+		}{counts[schedules.Created], counts[schedules.Changed], counts[schedules.Unchanged], failed}
+		text := fmt.Sprintf("%d created, %d changed, %d unchanged, %d failed", answer.Created, answer.Changed, answer.Unchanged, failed)
+		if shown := call.print(answer, text, nil); shown != nil || err != nil {
+			return errors.Join(call.ofSchedule(err, ""), shown)
+		}
+		if failed > 0 {
+			return fmt.Errorf("%s could not be put", render.Count(failed, "schedule"))
+		}
+		return nil
+	})
+}
+
+func (c *cli) scheduleExport() *cobra.Command {
+	var prefix string
+	cmd := &cobra.Command{
+		Use:   "export JOB",
+		Short: "Print the schedules of a job, each as a line of JSON",
+		Long:  "export prints the schedules of a job to stdout, as import reads them, and how many there are to stderr.",
+		Example: `  worker schedules export customer-report --config solotick.yaml >schedules.ndjson
+  worker schedules export customer-report --prefix eu- | jq -r .key`,
+	}
+	cmd.Flags().StringVar(&prefix, "prefix", "", "only those whose keys begin with `TEXT`")
+	return c.keyCommand(cmd, c.jobCommand, 0, 0, func(call invocation, s *schedules.Schedules, _ string) error {
+		to := bufio.NewWriter(c.stdout)
+		n, err := s.Export(call.ctx, to, prefix)
+		if err := errors.Join(call.ofSchedule(err, ""), to.Flush()); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.stderr, render.Count(n, "schedule"))
+		return nil
+	})
+}
