@@ -19,6 +19,8 @@ import (
 // job.State for what a contender does.
 type contender struct {
 	s       *Scheduler
+	base    *contender   // of the job whose schedule this is; nil of a job
+	key     string       // of the schedule
 	working atomic.Int32 // handlers that run
 	backup  atomic.Bool  // others claim its ticks before this replica, as far as it knows
 
@@ -37,6 +39,14 @@ func newContender(s *Scheduler, definition *jobs.Job) *contender {
 	room := admission.NewRoom(s.capacity, &admission.Waiter{Wake: c.roomFreed, Verify: c.verify, Order: rand.Uint64()})
 	c.View = job.New(s.self, s.common.Define(definition), room)
 	return c
+}
+
+// job returns the name of the job.
+func (c *contender) job() string {
+	if c.base != nil {
+		return c.base.Name
+	}
+	return c.Name
 }
 
 // IsBackup reports whether others claim the job's ticks before this replica.
@@ -62,6 +72,10 @@ func (c *contender) redefine(definition *jobs.Job) {
 func (c *contender) remove() {
 	c.mu.Lock()
 	defer c.unlock()
+	c.removeLocked()
+}
+
+func (c *contender) removeLocked() {
 	c.gone = true
 	c.s.timers.Set(&c.slot, 0)
 	if !c.active {
@@ -83,7 +97,7 @@ func (c *contender) emitLocked(e Event) {
 // skippedLocked reports ticks that were settled without a run.
 func (c *contender) skippedLocked(list ...job.Skipped) {
 	for _, t := range list {
-		c.emitLocked(TicksSkipped{Job: c.Name, To: utc(t.To), Count: t.Count, Outcome: t.Outcome, Reason: t.Reason})
+		c.emitLocked(TicksSkipped{Job: c.job(), Key: c.key, To: utc(t.To), Count: t.Count, Outcome: t.Outcome, Reason: t.Reason})
 	}
 }
 
@@ -214,6 +228,7 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	if c.RunEnded(tick, open, c.s.clock.Ms()) {
 		c.pokeLocked()
 	}
+	c.leaveLocked()
 }
 
 // inherit takes the room of a run whose handler has returned, if another tick waits to take its

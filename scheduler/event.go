@@ -21,6 +21,7 @@ type Event interface{ event() }
 // Claimed is emitted when a claim was answered.
 type Claimed struct {
 	Job    string
+	Key    string // of the stored schedule; empty for other jobs
 	Tick   time.Time
 	Status protocol.Status
 	Took   time.Duration // from the claim to its answer, retries included
@@ -73,6 +74,7 @@ type RunReleased struct {
 // TicksSkipped is emitted when this replica settled ticks of a job that nobody ran.
 type TicksSkipped struct {
 	Job   string
+	Key   string    // of the stored schedule; empty for other jobs
 	To    time.Time // the newest of them
 	Count int       // how many; counting ends at 100,000
 	// Outcome is skipped (by a policy, or since the job is paused), missed (misfires that the policy

@@ -18,6 +18,7 @@ const (
 	verbRelease = "release"
 	verbPass    = "pass"
 	verbSync    = "sync"
+	verbDue     = "due"
 	verbTime    = "time"
 	verbWake    = "wake" // the notifications of Watch
 	verbPublish = "publish"
@@ -188,6 +189,25 @@ func (l *link) Skip(ctx context.Context, p protocol.Skip) (int64, bool, error) {
 func (l *link) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Record, error) {
 	syncs = slices.Clone(syncs)
 	return through(ctx, l, call{verb: verbSync}, func(ctx context.Context) ([]protocol.Record, error) { return l.Store.Sync(ctx, syncs) })
+}
+
+func (l *link) DueSchedules(ctx context.Context, job string, shares []int, until time.Time, count int) ([]string, error) {
+	return through(ctx, l, call{verb: verbDue}, func(ctx context.Context) ([]string, error) {
+		return l.Store.DueSchedules(ctx, job, shares, until, count)
+	})
+}
+
+func (l *link) GetSchedules(ctx context.Context, names []string) ([]protocol.Keyed, error) {
+	return through(ctx, l, call{verb: verbSync}, func(ctx context.Context) ([]protocol.Keyed, error) { return l.Store.GetSchedules(ctx, names) })
+}
+
+func (l *link) PlanSchedule(ctx context.Context, p protocol.Plan) error {
+	_, err := through(ctx, l, call{verb: verbPass}, func(ctx context.Context) (struct{}, error) { return struct{}{}, l.Store.PlanSchedule(ctx, p) })
+	return err
+}
+
+func (l *link) WithdrawSchedule(ctx context.Context, w protocol.Withdraw) (bool, error) {
+	return through(ctx, l, call{verb: verbPass}, func(ctx context.Context) (bool, error) { return l.Store.WithdrawSchedule(ctx, w) })
 }
 
 func (l *link) Time(ctx context.Context) (now, since time.Time, err error) {

@@ -139,6 +139,7 @@ func (s *Scheduler) updateLocked() Changes {
 	slices.Sort(changes.Removed)
 
 	s.jobs.Store(after)
+	s.loader.update(after.byName)
 	for name, c := range before.byName {
 		if after.byName[name] != c {
 			c.remove()

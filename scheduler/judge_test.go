@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
@@ -22,7 +23,7 @@ func (f *fleet) broken() []string {
 	}
 	byTick := map[key][]attempt{}
 	for _, a := range f.runs.of("") {
-		k := key{a.Job, a.Tick.UnixMilli()}
+		k := key{naming.Keyed(a.Job, a.Key), a.Tick.UnixMilli()}
 		byTick[k] = append(byTick[k], a)
 	}
 	for k, attempts := range byTick {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -64,7 +65,7 @@ func (r *recorder) of(job string) []attempt {
 	defer r.mu.Unlock()
 	var list []attempt
 	for _, a := range r.all {
-		if job == "" || a.Job == job {
+		if job == "" || naming.Keyed(a.Job, a.Key) == job {
 			list = append(list, *a)
 		}
 	}
@@ -77,7 +78,7 @@ func (r *recorder) newest() map[string]time.Time {
 	defer r.mu.Unlock()
 	ticks := map[string]time.Time{}
 	for _, a := range r.all {
-		ticks[a.Job] = a.Tick
+		ticks[naming.Keyed(a.Job, a.Key)] = a.Tick
 	}
 	return ticks
 }

@@ -54,6 +54,7 @@ type Scheduler struct {
 	facts     *facts
 	syncer    *syncer
 	announcer *announcer
+	loader    *loader
 	failing   runs.Failing
 
 	self     *job.Replica // as its jobs know it
@@ -135,6 +136,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		ID: s.replica, TTL: s.ttl, Peers: s.peers, Request: s.request, MaxStep: s.trust.Limit, Reporting: reportedWithin,
 		Answering: s.syncer.inquiries.Time, Sync: s.syncer.wanted.Set, Ask: s.syncer.inquire, Report: s.report, Wait: s.takeoverWait, Away: s.away,
 	}
+	s.loader = newLoader(s)
 	s.Update(registry)
 	return s, nil
 }
@@ -187,6 +189,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	helpers.Go(func() { s.sendReports(background) })
 	helpers.Go(func() { s.receiveReports(background) })
 	helpers.Go(func() { s.admit(background) })
+	helpers.Go(func() { s.loader.run(background) })
 	helpers.Go(func() { s.repeatOutages(background) })
 	helpers.Go(func() {
 		select {

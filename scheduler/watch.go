@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 )
@@ -24,7 +25,7 @@ func (s *Scheduler) storeChanged(e storehealth.Change) {
 func (s *Scheduler) answersAgain() {
 	s.announcer.wanted.Set()
 	now := s.clock.Ms()
-	s.jobs.Load().each(func(c *contender) {
+	s.each(func(c *contender) {
 		c.Order.CountFrom(now)
 		c.pokeLocked()
 	})
@@ -32,8 +33,9 @@ func (s *Scheduler) answersAgain() {
 
 // storeForgot handles a store that has lost its records.
 func (s *Scheduler) storeForgot() {
-	s.jobs.Load().each(func(c *contender) { c.StoreForgot() })
+	s.each(func(c *contender) { c.StoreForgot() })
 	s.syncer.wanted.Set()
+	s.loader.wanted.Set()
 }
 
 // clockTrusted resumes after claims were held. It reads the records again and plans every tick
@@ -43,7 +45,7 @@ func (s *Scheduler) clockTrusted(by, at time.Duration) {
 	s.observe(ClockChanged{Trusted: true, By: by, Held: held})
 	s.facts.hold(by, held, step)
 	set := s.jobs.Load()
-	set.each(func(c *contender) { c.ClockChanged(s.clock.Ms()) })
+	s.each(func(c *contender) { c.ClockChanged(s.clock.Ms()) })
 	for _, l := range set.leaders {
 		l.wake.Set()
 	}
@@ -86,7 +88,7 @@ func resubscribe(ctx context.Context, subscribe func(context.Context)) {
 // verify reads the records of which this replica may know more than the store, which was away and
 // may have gone back in time, and those of jobs whose triggers this replica runs first.
 func (s *Scheduler) verify() {
-	s.jobs.Load().each(func(c *contender) {
+	s.each(func(c *contender) {
 		if c.Record.IsRead() && !c.gone && c.KnowsBest() {
 			c.Confirm(s.clock.Ms())
 		}
@@ -96,7 +98,7 @@ func (s *Scheduler) verify() {
 func (s *Scheduler) woken(name string, tick int64) {
 	set := s.jobs.Load()
 	if name == "" { // earlier changes were not notified
-		for _, c := range set.contenders {
+		for _, c := range append(s.loader.all(), set.contenders...) {
 			c.woken(0)
 		}
 		for _, l := range set.leaders {
@@ -104,7 +106,13 @@ func (s *Scheduler) woken(name string, tick int64) {
 		}
 		return
 	}
-	if c := set.byName[name]; c != nil {
+	c := set.byName[name]
+	if c == nil && naming.IsKeyed(name) {
+		if c = s.loader.contender(name); c == nil {
+			s.loader.wanted.Set()
+		}
+	}
+	if c != nil {
 		switch tick {
 		case protocol.PauseChanged:
 			c.reread()

@@ -44,6 +44,7 @@ func (c *contender) Work(waited time.Duration) {
 	c.restRoomLocked()
 	if c.contendingLocked() {
 		c.s.timers.Set(&c.slot, c.wakeAtLocked()) // under the lock, so that nothing that happens gets lost
+		c.leaveLocked()
 	}
 }
 
@@ -174,7 +175,7 @@ func (c *contender) ask(r *job.Request) reply {
 	if err == nil {
 		c.s.clockSeen(r.Sent, a.received, a.answer.Now)
 		if c.s.observed {
-			c.s.observe(Claimed{Job: c.Name, Tick: utc(r.Claim.Tick), Status: a.answer.Status, Took: time.Since(r.Began)})
+			c.s.observe(Claimed{Job: c.job(), Key: c.key, Tick: utc(r.Claim.Tick), Status: a.answer.Status, Took: time.Since(r.Began)})
 		}
 	}
 	a.failed = err != nil || a.answer.Status == protocol.OutOfBounds // a look at the clock comes before the next try
@@ -269,7 +270,9 @@ func (c *contender) grantedLocked(r *job.Request, a reply) {
 	if !r.Claim.OnlyOpen { // an open tick is granted while the job is paused, too
 		c.Record.Resume()
 	}
-	c.s.facts.tookOver(c.Name, r.Claim.Tick, a.answer)
+	if c.base == nil { // that of a stored schedule is in its history
+		c.s.facts.tookOver(c.Name, r.Claim.Tick, a.answer)
+	}
 	l := c.s.begin(c, r.Claim, a.answer, r.Moment)
 	c.Running.Add(l)
 	if r.Overtaken && c.Spec.Overlap == jobs.Replace {

@@ -12,6 +12,8 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
+var _ [driver.Shares]struct{} = [protocol.Shares]struct{}{}
+
 // index returns the store's index of what is due.
 func (s *Session) index() (driver.Index, error) {
 	if index, ok := s.medium().(driver.Index); ok {

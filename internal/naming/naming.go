@@ -32,6 +32,9 @@ func Keyed(job, key string) string {
 	return job + "/" + key
 }
 
+// IsKeyed reports whether a name of a record is that of a schedule.
+func IsKeyed(name string) bool { return strings.IndexByte(name, '/') >= 0 }
+
 // SplitKeyed returns what [Keyed] was made of.
 func SplitKeyed(name string) (job, key string) {
 	job, key, _ = strings.Cut(name, "/")

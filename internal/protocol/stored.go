@@ -92,6 +92,9 @@ type Keyed struct {
 // IsScheduled reports whether there is a schedule.
 func (k *Keyed) IsScheduled() bool { return k.Revision != "" && !k.Withdrawn }
 
+// Shares is how many shares the index of a job has; each name is in one.
+const Shares = 256
+
 // Schedules is the part of a [Store] that keeps schedules. All of its methods return [ErrNoIndex] if the
 // store has no index of what is due.
 type Schedules interface {

@@ -44,7 +44,7 @@ func (r *Record) Resume(q protocol.Resume, at *Moment) (*protocol.Pause, error) 
 		return was, nil
 	}
 	from, now := r.Watermark, at.milli()
-	if r.Policy.Jitter > 0 {
+	if r.Policy.Jitter > 0 || r.Policy.NoTriggers { // the ticks of stored schedules are due by themselves
 		r.Resumed = time.UnixMilli(now).UTC()
 	}
 	if due := now - r.Policy.Jitter.Milliseconds(); due > from { // what comes after may be due later

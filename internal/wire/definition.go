@@ -17,7 +17,7 @@ import (
 // PolicyOf returns the part of a job's definition that the job's record keeps. It binds every
 // trigger of the job, also one by a caller that does not know the definition.
 func PolicyOf(s jobs.Spec) protocol.Policy {
-	p := protocol.Policy{Beside: s.Overlap == jobs.Allow, NoTriggers: s.Leader, Jitter: s.Jitter, History: s.History}
+	p := protocol.Policy{Beside: s.Overlap == jobs.Allow, NoTriggers: s.Leader || strings.EqualFold(strings.TrimSpace(s.Schedule), "@stored"), Jitter: s.Jitter, History: s.History}
 	if !s.Rate.IsZero() {
 		p.Every, p.Burst = s.Rate.Every(), max(s.Burst, 1)
 	}

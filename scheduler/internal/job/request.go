@@ -74,7 +74,7 @@ func (v *View) Decide(now int64, settling bool) *Request {
 	case plan.SkipTicks:
 		return &Request{decision: d, Skip: &protocol.Skip{
 			Name: v.Name, From: v.Cursor.Watermark, To: d.Tick, Outcome: d.Outcome, Request: v.Request(), Holder: v.ID,
-			Note: wire.Note{Reason: d.Reason, Count: d.Count}.String(),
+			Note: wire.Note{Reason: d.Reason, Count: d.Count}.String(), Revision: v.Stored, NextDue: v.NextDue(d.Tick),
 		}}
 	case plan.ClaimTick:
 		return v.claimNext(d, now)
@@ -107,6 +107,7 @@ func (v *View) claimNext(d plan.Decision, now int64) *Request {
 		r.Began, r.waited = w.began, true
 	}
 	r.Claim.NotBefore = time.UnixMilli(due)
+	r.Claim.Revision, r.Claim.NextDue = v.Stored, v.NextDue(d.Tick)
 	r.Claim.Overlap, r.Claim.NoRoom = d.Overlap, !room
 	if d.Latest != 0 {
 		r.Claim.NotAfter = time.UnixMilli(d.Latest)

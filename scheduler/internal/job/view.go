@@ -80,6 +80,15 @@ func (v *View) Redefine(d *plan.Definition) {
 	}
 }
 
+// Restore prepares a stored schedule for its record to be read again, which has that definition.
+func (v *View) Restore(d *plan.Definition) {
+	if v.Stored != d.Stored {
+		v.Redefine(d)
+	}
+	v.Define(d)
+	v.Doubt = Doubt{} // the store alone knows of it
+}
+
 // ClockChanged drops every plan that was made by the former clock.
 func (v *View) ClockChanged(now int64) {
 	v.Rest.End()
@@ -219,6 +228,9 @@ func (r *Record) confirm() {
 		r.reading = confirming
 	}
 }
+
+// Resumption returns when the last pause ended, if that is known.
+func (r *Record) Resumption() time.Time { return wire.FromMilli(r.resumed) }
 
 // Verify has the record read again while the job goes on, because others may have run the tick that
 // waits for room.

@@ -58,8 +58,28 @@ type Definition struct {
 	Job   *jobs.Job
 	Spec  *jobs.Spec // what decides about its ticks and runs; nothing that names or describes it
 	ticks *Ticks
+	// Stored is the revision of the schedule, if it lies in the store and the job is that of its key; else
+	// it is empty.
+	Stored string
 
 	KnownSince *time.Time // since when this replica has it
+}
+
+// WithKey returns the definition of the job for one of its schedules that lie in the store.
+func (d *Definition) WithKey(key string, s *schedule.Schedule, revision string) *Definition {
+	return &Definition{Job: d.Job.WithKey(key, s), Spec: d.Spec, ticks: &Ticks{schedule: s}, Stored: revision, KnownSince: d.KnownSince}
+}
+
+// NextDue returns when the first tick after a time is due, for the record of a stored schedule; 0 if
+// there is none, and for any other job.
+func (d *Definition) NextDue(after int64) int64 {
+	if d.Stored == "" {
+		return 0
+	}
+	if next := d.TickAfter(after); next != 0 {
+		return d.Due(next)
+	}
+	return 0
 }
 
 // Common holds the parts of definitions that many jobs share: thousands of jobs have only a few

@@ -402,9 +402,6 @@ func (c *cli) scheduleImport() *cobra.Command {
 		}
 		counts, failed := map[schedules.Status]int{}, 0
 		err := s.Import(call.ctx, from, func(line int, r schedules.Result) {
-			if line%10_000 == 0 {
-				fmt.Fprintf(c.stderr, "%d lines\n", line)
-			}
 			if counts[r.Status]++; r.Err != nil {
 				failed++
 				fmt.Fprintf(c.stderr, "line %d: %s\n", line, render.Line(r.Err.Error()))

@@ -1,0 +1,358 @@
+package scheduler
+
+import (
+	"github.com/solotick/solotick/scheduler/internal/admission"
+	"github.com/solotick/solotick/scheduler/internal/job"
+	"github.com/solotick/solotick/scheduler/internal/membership"
+	"github.com/solotick/solotick/scheduler/internal/reports"
+	"github.com/solotick/solotick/scheduler/internal/storehealth"
+
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/internal/naming"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs/schedule"
+)
+
+// loader has this replica run the schedules that lie in the store. It looks after the shares of the
+// store's index that are this replica's by the ranking of the members. What is due there within
+// aheadBy it loads: a record and its schedule become a contender, which decides, claims and runs as
+// that of any other job, and is dropped when nothing of it is due. So a replica has in memory what is
+// due now, however many schedules there are.
+//
+//	two replicas look after a share    the record grants each tick once; the other one's claim is in vain
+//	nobody does                        the next members by the ranking look a little later, too
+//	a schedule is put or deleted       a claim names the revision that it was loaded with. If that is not the present
+//	                                   one, nothing is decided, and the record is read again
+//	its holder dies                    the record is due when the lease runs out: who looks after the share takes it over
+//	the store was away                 what is due has waited in the index
+//	the job is paused                  nothing of it is loaded; ticks that were due by the resumption are skipped then
+type loader struct {
+	*Scheduler
+	wanted  sleep.Signal // look now
+	replica *job.Replica // as the jobs know it: it hears of no other replicas, and reports to none
+
+	helped time.Time // when it looked at shares of others last
+
+	mu     sync.Mutex
+	active map[string]*contender // by the names of their records, JOB/KEY
+	parsed map[string]*schedule.Schedule
+}
+
+const (
+	// loadAhead is how long before it is due a record is loaded, at least.
+	loadAhead = 1500 * time.Millisecond
+	// lookEvery is the time between two looks at the index, and lookSoon after one that found something.
+	lookEvery, lookSoon = 500 * time.Millisecond, 20 * time.Millisecond
+	// helpEvery is the time between two looks at shares that others look after, and helpAfter how long what
+	// is due there is left to them. If they live, they have claimed it, or have more than they can do.
+	helpEvery, helpAfter = time.Second, 300 * time.Millisecond
+	// restsFor is how far away the next step of a contender is for it to be dropped.
+	restsFor = 5_000 // ms
+	// mostLoaded bounds how many records of a job one look loads.
+	mostLoaded = 2048
+	// unreadableFor is how long a schedule that cannot be read is left alone.
+	unreadableFor = time.Minute
+	// mostParsed bounds the schedules that are kept parsed: a million customers have a few different ones.
+	mostParsed = 4096
+)
+
+func newLoader(s *Scheduler) *loader {
+	l := &loader{Scheduler: s, wanted: sleep.NewSignal(), active: map[string]*contender{}, parsed: map[string]*schedule.Schedule{}}
+	l.replica = &job.Replica{
+		ID: s.replica, TTL: s.ttl, Peers: membership.NewPeers(s.replica, 0), Request: s.request, MaxStep: s.trust.Limit,
+		Sync: l.wanted.Set, Wait: s.takeoverWait, Away: s.away,
+		Ask:    func(string, int64) reports.InquiryID { return reports.InquiryID{} },
+		Report: func(reports.Report, []string) {},
+	}
+	return l
+}
+
+// run loads what is due until ctx ends.
+func (l *loader) run(ctx context.Context) {
+	wait := time.Duration(0)
+	for {
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		case <-l.wanted:
+			sleep.For(ctx, lateRetry) // many may ask for the same look
+		}
+		t.Stop()
+		wait = lookEvery
+		if l.trust.Holds() || l.stopping.Load() {
+			continue
+		}
+		found := l.reread()
+		for _, c := range l.jobs.Load().contenders {
+			if c.Job.Schedule().Stored() {
+				found = l.load(ctx, c) || found
+			}
+		}
+		if found {
+			wait = lookSoon
+		}
+	}
+}
+
+// load loads what is due of the schedules of a job, and reports whether there was something new.
+func (l *loader) load(ctx context.Context, base *contender) (found bool) {
+	order := l.peers.Current()
+	base.mu.Lock()
+	definition, read, paused := base.Job, base.Record.IsRead(), base.Record.Paused != nil
+	base.mu.Unlock()
+	if order == nil || !read || paused {
+		return false
+	}
+	first, next := order.Shares(definition.Name(), definition.Revision(), protocol.Shares)
+	names := l.due(definition.Name(), first, loadAhead)
+	if time.Since(l.helped) >= helpEvery {
+		l.helped = time.Now()
+		names = append(names, l.due(definition.Name(), next, -helpAfter)...)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return l.contender(name) != nil })
+	for part := range slices.Chunk(names[:min(len(names), mostLoaded)], protocol.MaxSummaries) {
+		if ctx.Err() != nil {
+			break
+		}
+		found = l.get(part, func(k *protocol.Keyed) { l.begin(base, k) }) || found
+	}
+	return found
+}
+
+// due returns the records of a job in these shares that are due at a time from now.
+func (l *loader) due(job string, shares []int, from time.Duration) []string {
+	if len(shares) == 0 {
+		return nil
+	}
+	ctx, cancel := l.call()
+	defer cancel()
+	began := time.Now()
+	names, err := l.store.DueSchedules(ctx, job, shares, l.clock.Now().Add(from), mostLoaded/len(shares)+1)
+	l.bounded(storehealth.Reads, began, err)
+	return names
+}
+
+// get reads records.
+func (l *loader) get(names []string, apply func(k *protocol.Keyed)) (ok bool) {
+	ctx, cancel := l.call()
+	defer cancel()
+	began := time.Now()
+	list, err := l.store.GetSchedules(ctx, names)
+	if l.bounded(storehealth.Reads, began, err); err != nil {
+		return false
+	}
+	for i := range list {
+		apply(&list[i])
+	}
+	return true
+}
+
+// contender returns the contender of a record that is loaded, or nil.
+func (l *loader) contender(name string) *contender {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.active[name]
+}
+
+// all returns the contenders that are loaded.
+func (l *loader) all() []*contender {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.active))
+}
+
+// each calls f with each contender that is loaded, locked.
+func (l *loader) each(f func(c *contender)) {
+	for _, c := range l.all() {
+		c.locked(func() { f(c) })
+	}
+}
+
+// each calls f with each contender, of jobs and of stored schedules, locked.
+func (s *Scheduler) each(f func(c *contender)) {
+	s.jobs.Load().each(f)
+	s.loader.each(f)
+}
+
+// begin makes the contender of a record, unless nothing of it is due.
+func (l *loader) begin(base *contender, k *protocol.Keyed) {
+	if k.Revision == "" || k.Withdrawn && len(k.Open) == 0 {
+		l.withdraw(k)
+		return
+	}
+	s, err := l.scheduleOf(k)
+	if err != nil {
+		l.unreadable(err)
+		l.plan(k, l.clock.Now().Add(unreadableFor).UnixMilli())
+		return
+	}
+	_, key := naming.SplitKeyed(k.Name)
+	c := &contender{s: l.Scheduler, base: base, key: key}
+	c.slot = admission.NewSlot(c)
+	room := admission.NewRoom(l.capacity, &admission.Waiter{Wake: c.roomFreed, Verify: c.verify, Order: rand.Uint64()})
+	base.mu.Lock()
+	definition, resumed := base.WithKey(key, s, k.Revision), base.Record.Resumption()
+	base.mu.Unlock()
+	c.View = job.New(l.replica, definition, room)
+	c.mu.Lock()
+	c.readLocked(k, resumed)
+	rests, due := c.restsLocked(), c.NextDue(c.Cursor.Watermark)
+	c.mu.Unlock()
+	switch {
+	case !rests:
+		l.mu.Lock()
+		l.active[k.Name] = c
+		l.mu.Unlock()
+		c.locked(c.pokeLocked)
+	case due == 0 && k.Due == 0 && k.Look.Before(l.clock.Now().Add(loadAhead)):
+		l.withdraw(k) // its last tick was long ago
+	default: // somebody has moved the watermark without a word about the next tick
+		l.plan(k, due)
+	}
+}
+
+// scheduleOf returns the ticks of a record.
+func (l *loader) scheduleOf(k *protocol.Keyed) (*schedule.Schedule, error) {
+	if k.Withdrawn {
+		return noTicks, nil
+	}
+	text := k.Schedules[len(k.Schedules)-1].Text
+	l.mu.Lock()
+	s := l.parsed[text]
+	l.mu.Unlock()
+	if s == nil {
+		var err error
+		if s, err = wire.ParseSchedule(k.Name, text); err != nil {
+			return nil, err
+		}
+		if !strings.Contains(s.String(), "H") { // else it depends on the name
+			l.mu.Lock()
+			if len(l.parsed) >= mostParsed {
+				clear(l.parsed)
+			}
+			l.parsed[text] = s
+			l.mu.Unlock()
+		}
+	}
+	if k.Start.IsZero() && k.End.IsZero() {
+		return s, nil
+	}
+	return s.Within(k.Start, k.End), nil
+}
+
+var noTicks, _ = schedule.Parse("@triggered", nil, "")
+
+// withdraw removes a record that is of no more use.
+func (l *loader) withdraw(k *protocol.Keyed) {
+	ctx, cancel := l.call()
+	defer cancel()
+	began := time.Now()
+	_, err := l.store.WithdrawSchedule(ctx, protocol.Withdraw{Name: k.Name, If: k.Revision, Until: l.until()})
+	l.bounded(storehealth.Writes, began, err)
+}
+
+// plan says when the next tick of a schedule is due.
+func (l *loader) plan(k *protocol.Keyed, due int64) {
+	ctx, cancel := l.call()
+	defer cancel()
+	began := time.Now()
+	err := l.store.PlanSchedule(ctx, protocol.Plan{Name: k.Name, Revision: k.Revision, Watermark: k.Watermark, Due: due, Until: l.until()})
+	l.bounded(storehealth.Writes, began, err)
+}
+
+// reread reads again the records of contenders that must know more of them, and reports whether there
+// were any.
+func (l *loader) reread() (found bool) {
+	stale := map[string]*contender{}
+	var names []string
+	l.each(func(c *contender) {
+		if c.Record.NeedsReading() && !c.gone {
+			stale[c.Name] = c
+			names = append(names, c.Name)
+		}
+	})
+	for part := range slices.Chunk(names, protocol.MaxSummaries) {
+		found = true
+		l.get(part, func(k *protocol.Keyed) {
+			c := stale[k.Name]
+			s, err := l.scheduleOf(k)
+			if k.Revision == "" || err != nil {
+				c.remove()
+				l.drop(c)
+				return
+			}
+			c.base.mu.Lock()
+			definition, resumed := c.base.WithKey(c.key, s, k.Revision), c.base.Record.Resumption()
+			c.base.mu.Unlock()
+			c.locked(func() {
+				c.Restore(definition)
+				c.readLocked(k, resumed)
+				c.pokeLocked()
+				c.leaveLocked()
+			})
+		})
+	}
+	return found
+}
+
+// drop forgets a contender.
+func (l *loader) drop(c *contender) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.active[c.Name] == c {
+		delete(l.active, c.Name)
+	}
+}
+
+// update has the contenders of jobs that were removed end, and those of others read again.
+func (l *loader) update(byName map[string]*contender) {
+	for _, c := range l.all() {
+		base, _ := naming.SplitKeyed(c.Name)
+		if byName[base] != c.base {
+			c.remove()
+			l.drop(c)
+			continue
+		}
+		c.locked(func() { c.Record.Verify() })
+	}
+	l.wanted.Set()
+}
+
+// readLocked applies a record with a schedule. Ticks that were due before the job was resumed are
+// skipped.
+func (c *contender) readLocked(k *protocol.Keyed, resumed time.Time) {
+	if k.Resumed.Before(resumed) {
+		k.Resumed = resumed
+	}
+	_, skipped := c.Read(k.Record, c.s.remembersSince().UnixMilli(), c.s.clock.Ms())
+	c.skippedLocked(skipped...)
+}
+
+// restsLocked reports whether nothing of a stored schedule is due soon.
+func (c *contender) restsLocked() bool {
+	if c.active || c.Pending != nil || len(c.Running)+len(c.Open) > 0 || c.working.Load() > 0 || !c.Record.IsRead() {
+		return false
+	}
+	step := c.stepLocked(c.s.clock.Ms())
+	return step.At == 0 || step.At > c.s.clock.Ms()+restsFor
+}
+
+// leaveLocked drops the contender of a stored schedule if nothing of it is due soon.
+func (c *contender) leaveLocked() {
+	if c.base != nil && !c.gone && c.restsLocked() {
+		c.removeLocked()
+		c.s.loader.drop(c)
+	}
+}
