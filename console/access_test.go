@@ -84,11 +84,7 @@ func TestWithoutTokensOnlyThisMachineReads(t *testing.T) {
 func TestEveryPathNeedsTheRoleThatItSays(t *testing.T) {
 	s := newSite(t, withTokens())
 	for i, route := range console.Routes() {
-		path := console.PathOf(route)
-		method := http.MethodGet
-		if route.Method == http.MethodPost {
-			method = http.MethodPost
-		}
+		path, method := console.PathOf(route), route.Method
 		nobody := s.do(request(method, path, "", asJSON))
 		wrong := s.do(request(method, path, "", asJSON, bearer("not-a-token-at-all-0"), from(fmt.Sprintf("192.0.2.%d:1000", i))))
 		reader := 0

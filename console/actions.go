@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 )
@@ -58,7 +59,7 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 		}
 		return actionResult{answer: pauseResult{Job: job, Changed: true, Pause: p}}, err
 	case page.Trigger:
-		t, err := c.fleet.Trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window, Request: o.request, Payload: o.payload})
+		t, err := c.trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window, Request: o.request, Payload: o.payload})
 		if err == nil && !t.Accepted() {
 			err = refused(job, t)
 		}
@@ -79,6 +80,19 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 		return actionResult{answer: released{o.lock, o.token}}, err
 	}
 	return actionResult{}, notFound("there is no such action")
+}
+
+// trigger runs a job once, or what a stored schedule JOB/KEY runs.
+func (c *Console) trigger(ctx context.Context, name string, o fleet.TriggerOptions) (fleet.Triggered, error) {
+	job, key := naming.SplitKeyed(name)
+	if key == "" {
+		return c.fleet.Trigger(ctx, job, o)
+	}
+	s, err := c.schedulesOf(job)
+	if err != nil {
+		return fleet.Triggered{}, err
+	}
+	return s.Trigger(ctx, key, o)
 }
 
 // expire makes the next page read again.

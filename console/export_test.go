@@ -23,7 +23,7 @@ func Routes() []Route {
 
 // PathOf returns a path that a route answers.
 func PathOf(r Route) string {
-	return strings.NewReplacer("{job}", "report", "{tick}", "1700000000000", "{file}", "console.css", "{$}", "").Replace(r.Pattern)
+	return strings.NewReplacer("{job}", "report", "{key}", "acme", "{tick}", "1700000000000", "{file}", "console.css", "{$}", "").Replace(r.Pattern)
 }
 
 // WithMaxStreams sets how many streams there may be.

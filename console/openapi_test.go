@@ -223,9 +223,11 @@ func TestEveryAnswerIsAsOpenAPIDescribes(t *testing.T) {
 	require.NoError(t, err)
 	bodies := map[string]string{
 		"Reason": `{"reason": "a test"}`, "TriggerRequest": `{"reason": "a test", "key": "k", "window_ms": 1000}`, "CancelRequest": `{}`,
+		"Schedule":           `{"cron": "0 7 * * 1-5", "timezone": "Asia/Shanghai", "payload": "7", "reason": "a test"}`,
 		"BulkTriggerRequest": `{"jobs": ["sync"], "request": "q1"}`,
 		"BulkRequest":        `{"jobs": ["sync", "unknown"], "reason": "a test"}`, "ReleaseRequest": fmt.Sprintf(`{"name": "shop", "token": %d}`, a.Token),
 	}
+	s.store.tenants(t, "acme")
 	problem := d.schema(t, "#/components/schemas/Problem")
 	for _, route := range console.Routes() {
 		path, ok := strings.CutPrefix(route.Pattern, "/api/v1")
@@ -246,8 +248,10 @@ func TestEveryAnswerIsAsOpenAPIDescribes(t *testing.T) {
 		job := "report"
 		if strings.Contains(path, "forget") {
 			job = "old"
+		} else if strings.Contains(path, "schedules") {
+			job = "tenants"
 		}
-		target := strings.NewReplacer("{job}", job, "{tick}", "1700000000000").Replace(route.Pattern)
+		target := strings.NewReplacer("{job}", job, "{key}", "acme", "{tick}", "1700000000000").Replace(route.Pattern)
 		r := s.do(request(route.Method, target, body, bearer(operateSecret), asJSON))
 		answer := s.decode(r)
 		require.Equal(t, http.StatusOK, r.StatusCode, "%s: %v", target, answer)
@@ -275,7 +279,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 				known[p.Name] = true
 			}
 		}
-		target := strings.NewReplacer("{job}", "report", "{tick}", "1700000000000").Replace(route.Pattern)
+		target := strings.NewReplacer("{job}", "report", "{key}", "acme", "{tick}", "1700000000000").Replace(route.Pattern)
 		_, list, _ := strings.Cut(text(t, s.get(target+"?colour=red")), "there are: ")
 		list, _, _ = strings.Cut(list, `"`)
 		for name := range strings.SplitSeq(list, ", ") {

@@ -12,6 +12,7 @@ import (
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/schedules"
 )
 
 // problem is an error of a request, in the form of RFC 9457.
@@ -71,6 +72,14 @@ func problemOf(err error) *problem {
 		return notFound(err.Error())
 	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrInUse), errors.Is(err, fleet.ErrPayloadDiffers):
 		return newProblem(http.StatusConflict, err.Error())
+	case errors.Is(err, schedules.ErrNotFound):
+		return notFound(err.Error())
+	case errors.Is(err, schedules.ErrOwnSchedule):
+		return newProblem(http.StatusConflict, err.Error())
+	case errors.Is(err, schedules.ErrRevision):
+		return newProblem(http.StatusPreconditionFailed, err.Error())
+	case errors.Is(err, schedules.ErrNoIndex):
+		return newProblem(http.StatusNotImplemented, err.Error())
 	case errors.Is(err, fleet.ErrClock):
 		return unavailable(err.Error(), err)
 	case errors.Is(err, protocol.ErrCursor):

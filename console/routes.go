@@ -48,7 +48,7 @@ var routes = func() []route {
 			list = append(list, route{method: "GET", pattern: "/api/v1" + p.api, needs: Read, serve: answer(p.make)})
 		}
 	}
-	return append(list, actionRoutes()...)
+	return slices.Concat(list, actionRoutes(), scheduleRoutes())
 }()
 
 // pageRoute is a view that pages and the API have in common.
@@ -103,7 +103,7 @@ func (q *request) route() (*route, *problem) {
 		return found, nil
 	}
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		other := *r
 		other.Method = method
 		if q.c.find(&other) != nil {
@@ -163,11 +163,15 @@ func answer(of func(*request) (any, error)) func(*request) *problem {
 	}
 }
 
-// jobName returns the name of the job in the path.
+// jobName returns the name of the job in the path, or JOB/KEY.
 func (q *request) jobName() (string, error) {
 	name := q.r.PathValue("job")
-	if rule := view.NameRule(name); rule != "" {
-		return "", badRequest(fault("job", shortened(name), rule))
+	job, key := naming.SplitKeyed(name)
+	if rule := view.NameRule(job); rule != "" {
+		return "", badRequest(fault("job", shortened(job), rule))
+	}
+	if key != "" && !naming.Valid(key) {
+		return "", badRequest(fault("key", shortened(key), naming.Rule))
 	}
 	return name, nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -67,7 +68,9 @@ func (f *Fleet) Monitor() *Monitor {
 func (m *Monitor) Changed(job string) {
 	m.hints.Lock()
 	defer m.hints.Unlock()
-	m.changed[job] = true
+	if naming.Valid(job) { // and no stored schedule, which is no job of the status
+		m.changed[job] = true
+	}
 }
 
 // Show makes Status read these jobs before others while they run or are due, for half a minute.

@@ -14,7 +14,7 @@ import (
 // Delete deletes the schedule of a key, and reports whether there was one. No further tick is
 // granted. One that runs goes on, and its record stays until it has ended.
 func (s *Schedules) Delete(ctx context.Context, key string, opts ...Option) (deleted bool, err error) {
-	o, err := apply(opts)
+	o, err := Apply(opts...)
 	if err != nil || !naming.Valid(key) {
 		return false, err
 	}
@@ -22,11 +22,11 @@ func (s *Schedules) Delete(ctx context.Context, key string, opts ...Option) (del
 		until, err := s.fleet.Until(ctx)
 		found := false
 		if err == nil {
-			found, err = s.store.WithdrawSchedule(ctx, protocol.Withdraw{Name: s.name(key), If: o.revision, Until: until})
+			found, err = s.store.WithdrawSchedule(ctx, protocol.Withdraw{Name: s.name(key), If: o.IfRevision, Until: until})
 		}
 		switch {
-		case err == nil && found && o.act != nil:
-			s.note(ctx, key, *o.act, fleet.Fact{Kind: wire.FactDeleted})
+		case err == nil && found && o.As != nil:
+			s.note(ctx, key, *o.As, fleet.Fact{Kind: wire.FactDeleted})
 			return true, nil
 		case err == nil:
 			return found || try > 1, nil // the answer of an earlier try was lost

@@ -18,41 +18,43 @@ import (
 )
 
 // Option changes how a schedule is put or deleted.
-type Option func(*options)
+type Option func(*Change)
 
-type options struct {
-	revision string
-	absent   bool
-	by       string
-	act      *fleet.Act
+// Change is what options ask for: see the option of the same name.
+type Change struct {
+	IfRevision string
+	IfAbsent   bool
+	By         string
+	As         *fleet.Act // nil for none
 }
 
 // IfRevision makes a change only if the present schedule has this revision. Otherwise the error
 // matches [ErrRevision].
-func IfRevision(revision string) Option { return func(o *options) { o.revision = revision } }
+func IfRevision(revision string) Option { return func(c *Change) { c.IfRevision = revision } }
 
 // IfAbsent puts a schedule only if there is none. Otherwise the error matches [ErrRevision], unless
 // the one that is there is the same.
-func IfAbsent() Option { return func(o *options) { o.absent = true } }
+func IfAbsent() Option { return func(c *Change) { c.IfAbsent = true } }
 
 // By keeps with the schedule who put it: a name.
-func By(who string) Option { return func(o *options) { o.by = who } }
+func By(who string) Option { return func(c *Change) { c.By = who } }
 
 // As makes a change the act of somebody, which the audit log keeps. It is for people: the log has
 // room for some ten thousand acts.
-func As(act fleet.Act) Option { return func(o *options) { o.by, o.act = act.By, &act } }
+func As(act fleet.Act) Option { return func(c *Change) { c.By, c.As = act.By, &act } }
 
-func apply(list []Option) (o options, err error) {
+// Apply returns what options ask for, for those who ask another program. The error joins their faults.
+func Apply(list ...Option) (c Change, err error) {
 	for i, option := range list {
 		if option == nil {
-			return o, fmt.Errorf("schedules: options[%d]: nil must be an option", i)
+			return c, fmt.Errorf("schedules: options[%d]: nil must be an option", i)
 		}
-		option(&o)
+		option(&c)
 	}
-	if (o.by != "" || o.act != nil) && !naming.Valid(o.by) {
-		return o, fmt.Errorf("schedules: by: %q %s", o.by, naming.Rule)
+	if (c.By != "" || c.As != nil) && !naming.Valid(c.By) {
+		return c, fmt.Errorf("schedules: by: %q %s", c.By, naming.Rule)
 	}
-	return o, nil
+	return c, nil
 }
 
 // Status is what a put has done.
@@ -99,7 +101,7 @@ const tries = 3
 // of this one. It returns an error if none was put, because the options or the job are not as they
 // must be, or the store does not answer.
 func (s *Schedules) PutAll(ctx context.Context, rows []Schedule, opts ...Option) ([]Result, error) {
-	o, err := apply(opts)
+	o, err := Apply(opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -116,16 +118,16 @@ func (s *Schedules) PutAll(ctx context.Context, rows []Schedule, opts ...Option)
 			count, last = count+1, i
 		}
 	}
-	if o.act != nil && count == 1 && len(rows) == 1 {
-		s.note(ctx, rows[last].Key, *o.act, fleet.Fact{Kind: wire.FactScheduled, Schedule: rows[last].text()})
-	} else if o.act != nil && count > 0 {
-		s.note(ctx, "", *o.act, fleet.Fact{Kind: wire.FactScheduled, Count: count})
+	if o.As != nil && count == 1 && len(rows) == 1 {
+		s.note(ctx, rows[last].Key, *o.As, fleet.Fact{Kind: wire.FactScheduled, Schedule: rows[last].text()})
+	} else if o.As != nil && count > 0 {
+		s.note(ctx, "", *o.As, fleet.Fact{Kind: wire.FactScheduled, Count: count})
 	}
 	return results, nil
 }
 
 // putPage puts a page, and puts again what the store may not have got.
-func (s *Schedules) putPage(ctx context.Context, rows []Schedule, results []Result, o *options) {
+func (s *Schedules) putPage(ctx context.Context, rows []Schedule, results []Result, o *Change) {
 	pending := make([]int, len(rows))
 	for i := range rows {
 		pending[i] = i
@@ -143,7 +145,7 @@ func (s *Schedules) putPage(ctx context.Context, rows []Schedule, results []Resu
 				results[i].Err = wrong
 				continue
 			}
-			if put.By, put.If, put.Absent = o.by, o.revision, o.absent; wrong != nil {
+			if put.By, put.If, put.Absent = o.By, o.IfRevision, o.IfAbsent; wrong != nil {
 				put.If = put.Revision // it may only be there already
 			}
 			results[i].Revision, results[i].Next, results[i].Err = put.Revision, ticks.Next(v.now()), wrong

@@ -60,7 +60,7 @@ type Schedule struct {
 // Pause says who paused a schedule, when and why.
 type Pause struct {
 	By     string    `json:"by"`
-	Reason string    `json:"why,omitempty"`
+	Reason string    `json:"why"`
 	Since  time.Time `json:"since"`
 }
 

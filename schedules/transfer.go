@@ -47,11 +47,11 @@ const maxLine = 64 << 10
 // empty are left out. It goes on after a schedule that cannot be put, whose result has an Err; the
 // error is that of r, of the options or of the store.
 func (s *Schedules) Import(ctx context.Context, r io.Reader, each func(line int, result Result), opts ...Option) error {
-	o, err := apply(opts)
+	o, err := Apply(opts...)
 	if err != nil {
 		return err
 	}
-	i := importer{s: s, each: each, options: o}
+	i := importer{s: s, each: each, change: o}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 4096), maxLine)
 	for lines.Scan() {
@@ -63,8 +63,8 @@ func (s *Schedules) Import(ctx context.Context, r io.Reader, each func(line int,
 		}
 	}
 	err = i.flush(ctx)
-	if o.act != nil && i.changed > 0 {
-		s.note(ctx, "", *o.act, fleet.Fact{Kind: wire.FactScheduled, Count: i.changed})
+	if o.As != nil && i.changed > 0 {
+		s.note(ctx, "", *o.As, fleet.Fact{Kind: wire.FactScheduled, Count: i.changed})
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return fmt.Errorf("line %d: must have at most %d bytes", i.line+1, maxLine)
@@ -74,10 +74,10 @@ func (s *Schedules) Import(ctx context.Context, r io.Reader, each func(line int,
 
 // importer collects a page of lines.
 type importer struct {
-	s       *Schedules
-	each    func(line int, result Result)
-	options options
-	line    int
+	s      *Schedules
+	each   func(line int, result Result)
+	change Change
+	line   int
 
 	rows    []Schedule
 	lines   []int
@@ -119,7 +119,7 @@ func (i *importer) flush(ctx context.Context) error {
 		}
 	}
 	put := make([]Result, len(valid))
-	i.s.putPage(ctx, valid, put, &i.options)
+	i.s.putPage(ctx, valid, put, &i.change)
 	for n, row := range i.rows {
 		r := Result{Key: row.Key, Err: i.faults[n]}
 		if r.Err == nil {

@@ -137,7 +137,7 @@ var layers = map[string]layer{
 		"whoever changes schedules need not be part of the fleet, nor choose its store",
 	},
 	"./console/...": {
-		[]string{"./console/...", "./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/..."},
+		[]string{"./console/...", "./fleet", "./schedules", "./lease", "./jobs", "./jobs/schedule", "./internal/..."},
 		"a program that embeds the pages chooses the store, and gets no dependency with them",
 	},
 	"./notify": {
