@@ -6,9 +6,9 @@
 // Each item of the driver's contract is a row of solotick_item, which also exists for a list that
 // has no value beside it; its list is in solotick_entry. A change locks the rows that it names, in
 // the order of their keys, reads the server's clock once they are locked, and lets driver.Item
-// decide. Calls that come while others are under way share the next transaction. What the server
-// rolled back on its own account (a deadlock) is repeated: changes carry an id, so none is made
-// twice.
+// decide. When keys JOB/KEY are due is in solotick_due, which changes with their rows. Calls that
+// come while others are under way share the next transaction. What the server rolled back on its
+// own account (a deadlock) is repeated: changes carry an id, so none is made twice.
 package sqlstore
 
 import (
@@ -59,6 +59,10 @@ type Dialect struct {
 	// payload, its parameter, once its transaction has ended.
 	Listen func(ctx context.Context, db *sql.DB, wake func(payload string)) error
 	Notify string
+	// Due is a query for keys and due times in an index, in any order. Its parameters are a list of
+	// shares, the namespace, the job, until when keys are due, and how many of each share it returns
+	// at most. Optional: without it each share has a query, in one union.
+	Due string
 	// Do carries out operations that change something, in one transaction. Optional: without it rows
 	// are locked, and driver.Item decides.
 	Do func(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]driver.Result, error)

@@ -23,7 +23,8 @@ type row struct {
 	broken error // it cannot be read
 
 	changed, removed bool
-	stamp            int64 // before
+	stamp            int64          // before
+	made             *driver.Change // the last one
 }
 
 // lease is one in the column leases.
@@ -159,7 +160,7 @@ func (db *database) decide(ctx context.Context, tx *sql.Tx, r *row, op driver.Op
 	entries := op.Append
 	var notify []driver.Notification
 	if c := op.Change; c != nil {
-		entries, notify, r.keep = c.Append, c.Notify, c.Keep.Microseconds()
+		entries, notify, r.keep, r.made = c.Append, c.Notify, c.Keep.Microseconds(), c
 		if c.Data == nil {
 			r.removed, r.keep = true, 0
 		}
@@ -176,7 +177,7 @@ func (db *database) decide(ctx context.Context, tx *sql.Tx, r *row, op driver.Op
 // write writes rows that have changed and entries that were added. It inserts all new rows by one
 // statement, updates the others by another one, and inserts the entries by a third.
 func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row, now time.Time) error {
-	var entries, made, changed []any
+	var entries, made, changed, due []any
 	left := map[string]int{} // how many entries of a list stay; 0 if it is not cut
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		r := rows[key]
@@ -188,6 +189,13 @@ func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row,
 				return err
 			}
 			r.found, r.last = false, 0
+		}
+		if job, _, ok := driver.CutKey(key); ok && r.made != nil {
+			if at := r.made.DueMilli(); at > 0 {
+				due = append(due, db.Namespace, key, job, driver.ShareOf(key), at)
+			} else if err := db.exec(ctx, tx, removeDue, db.Namespace, key); err != nil {
+				return err
+			}
 		}
 		added, most, err := db.added(ctx, tx, key, r)
 		if err != nil {
@@ -211,7 +219,7 @@ func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row,
 			to = &made
 		}
 		*to = append(*to, db.Namespace, key, r.Value.Version.Stamp, r.Value.Version.ID, orEmpty(r.Value.Data), string(leases), r.keep, expires, r.last)
-		r.found, r.changed, r.removed, r.List = true, false, false, nil
+		r.found, r.changed, r.removed, r.List, r.made = true, false, false, nil, nil
 	}
 	const item = "solotick_item (namespace, item_key, stamp, id, data, leases, keep, expires, last)"
 	err := db.insert(ctx, tx, item, 9, made, "")
@@ -221,6 +229,9 @@ func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row,
 	}
 	if err == nil { // an entry that is there already stays
 		err = db.insert(ctx, tx, "solotick_entry (namespace, item_key, seq, id, body, made)", 6, entries, " ON DUPLICATE KEY UPDATE made = solotick_entry.made")
+	}
+	if err == nil {
+		err = db.insert(ctx, tx, "solotick_due (namespace, item_key, job, share, due)", 5, due, " ON DUPLICATE KEY UPDATE due = VALUES(due)")
 	}
 	for key, most := range left {
 		if err == nil && most > 0 {
@@ -241,6 +252,8 @@ func (db *database) insert(ctx context.Context, q querier, into string, columns 
 }
 
 func orEmpty(data []byte) []byte { return append([]byte{}, data...) }
+
+const removeDue = "DELETE FROM solotick_due WHERE namespace = ? AND item_key = ?"
 
 // remove removes a row with its list. Stamps of values that are made later lie above that one.
 func (db *database) remove(ctx context.Context, tx *sql.Tx, namespace, key string, stamp int64) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/solotick/solotick/lease/driver"
 )
 
 // sweep removes what has ended, now and then. What fails is repeated by the next sweep.
@@ -48,6 +50,9 @@ func (db *database) expire(ctx context.Context, tx *sql.Tx) error {
 	for _, e := range all {
 		if err == nil {
 			err = db.remove(ctx, tx, e.namespace, e.key, e.stamp)
+		}
+		if _, _, ok := driver.CutKey(e.key); err == nil && ok {
+			err = db.exec(ctx, tx, removeDue, e.namespace, e.key)
 		}
 	}
 	return err

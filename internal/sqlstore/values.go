@@ -120,6 +120,34 @@ func (db *database) Scan(ctx context.Context, prefix, cursor string, count int) 
 	return keys, next, nil
 }
 
+// Due implements [driver.Index].
+func (db *database) Due(ctx context.Context, job string, shares []int, until time.Time, count int) (list []driver.DueKey, err error) {
+	if len(shares) == 0 || count < 1 {
+		return nil, nil
+	}
+	query, args := db.Dialect.Due, []any{shares, db.Namespace, job, until.UnixMilli(), count}
+	if query == "" {
+		const one = "(SELECT item_key, due FROM solotick_due WHERE namespace = ? AND job = ? AND share = ? AND due <= ? ORDER BY due LIMIT ?)"
+		query, args = one+strings.Repeat(" UNION ALL "+one, len(shares)-1), nil
+		for _, share := range shares {
+			args = append(args, db.Namespace, job, share, until.UnixMilli(), count)
+		}
+	}
+	err = db.call(ctx, func(ctx context.Context) error {
+		list = nil
+		key, due := "", int64(0)
+		return db.each(ctx, db.DB, query, args, []any{&key, &due}, func() error {
+			list = append(list, driver.DueKey{Key: strings.Clone(key), At: time.UnixMilli(due).UTC()})
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, driver.DueKey.Compare)
+	return list, nil
+}
+
 // Time implements [driver.Store].
 func (db *database) Time(ctx context.Context) (now, since time.Time, err error) {
 	var clock, began int64

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"hash/crc32"
 	"strings"
@@ -20,6 +21,11 @@ type Index interface {
 type DueKey struct {
 	Key string
 	At  time.Time
+}
+
+// Compare orders keys by when they are due.
+func (d DueKey) Compare(other DueKey) int {
+	return cmp.Or(d.At.Compare(other.At), cmp.Compare(d.Key, other.Key))
 }
 
 // Shares is how many shares the index of a job has.

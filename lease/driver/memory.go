@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -37,8 +36,6 @@ type dueShare struct {
 	share int
 }
 
-func compareDue(a, b DueKey) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key)) }
-
 func dueKey(key string, due int64) DueKey { return DueKey{Key: key, At: time.UnixMilli(due).UTC()} }
 
 // setDueLocked moves a key in the index; 0 takes it out.
@@ -49,12 +46,12 @@ func (m *Memory) setDueLocked(key string, it *kept, due int64) {
 	}
 	in := dueShare{job, ShareOf(key)}
 	list := m.due[in]
-	if i, found := slices.BinarySearchFunc(list, dueKey(key, it.due), compareDue); found {
+	if i, found := slices.BinarySearchFunc(list, dueKey(key, it.due), DueKey.Compare); found {
 		list = slices.Delete(list, i, i+1)
 	}
 	if it.due = due; due > 0 {
 		d := dueKey(key, due)
-		i, _ := slices.BinarySearchFunc(list, d, compareDue)
+		i, _ := slices.BinarySearchFunc(list, d, DueKey.Compare)
 		list = slices.Insert(list, i, d)
 	}
 	if m.due == nil {
@@ -80,7 +77,7 @@ func (m *Memory) Due(ctx context.Context, job string, shares []int, until time.T
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, compareDue)
+	slices.SortFunc(list, DueKey.Compare)
 	return list, nil
 }
 

@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS solotick_store (
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC;
 CREATE TABLE IF NOT EXISTS solotick_item (
 	namespace VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-	item_key  VARCHAR(160) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+	item_key  VARCHAR(272) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	stamp     BIGINT       NOT NULL, -- of the version, with id; 0: there is a list only
 	id        VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	data      LONGBLOB     NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS solotick_item (
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC;
 CREATE TABLE IF NOT EXISTS solotick_entry (
 	namespace VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-	item_key  VARCHAR(160) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+	item_key  VARCHAR(272) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	seq       BIGINT       NOT NULL,
 	id        VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	body      LONGBLOB     NOT NULL,

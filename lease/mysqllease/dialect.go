@@ -13,6 +13,9 @@ import (
 //go:embed 0001.sql
 var first string
 
+//go:embed 0002.sql
+var second string
+
 //go:embed columns.txt
 var tables string
 
@@ -26,7 +29,7 @@ var dialect = sqlstore.Dialect{
 	Now:        "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
 	Began:      "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 	Digest:     "sha2(body, 256)", // MySQL 9.6 has md5 no more
-	Migrations: []string{first},
+	Migrations: []string{first, second},
 	Columns: "SELECT CONCAT_WS(' ', table_name, column_name, data_type, collation_name, IF(is_nullable = 'YES', 'NULL', NULL)) FROM information_schema.columns" + ofTables +
 		" UNION ALL SELECT CONCAT(table_name, ' ', engine) FROM information_schema.tables" + ofTables,
 	Tables:  tables,

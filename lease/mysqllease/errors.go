@@ -16,7 +16,7 @@ import (
 var ErrClosed = sqlstore.ErrClosed
 
 // rights are what a user needs.
-const rights = "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE on the database to the user"
+const rights = "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE on the database to the user, and ALTER while tables are brought up to date"
 
 // hints are what to change, by the number of the server's error; permanent ones stay until somebody
 // does.

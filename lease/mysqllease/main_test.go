@@ -90,7 +90,7 @@ func open(t testing.TB, url string, opts ...mysqllease.Option) *mysqllease.Store
 func empty(t testing.TB, s *dbtest.Server, url string) {
 	t.Helper()
 	name := url[strings.LastIndex(url, "/")+1:]
-	for _, table := range []string{"store", "item", "entry", "notice"} {
+	for _, table := range []string{"store", "item", "entry", "notice", "due"} {
 		run(t, s, "DROP TABLE IF EXISTS "+name+".solotick_"+table)
 	}
 }

@@ -9,6 +9,9 @@ import (
 //go:embed 0001.sql
 var first string
 
+//go:embed 0002.sql
+var second string
+
 //go:embed columns.txt
 var tables string
 
@@ -18,7 +21,7 @@ var dialect = sqlstore.Dialect{
 	Now:        microseconds("clock_timestamp()"),
 	Began:      microseconds("transaction_timestamp()"), // statement_timestamp may be later than what the statement sees
 	Digest:     "encode(sha256(body), 'hex')",
-	Migrations: []string{first},
+	Migrations: []string{first, second},
 	Columns: "SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) || CASE WHEN a.attnotnull THEN '' ELSE ' NULL' END FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid" +
 		" WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r' AND c.relname LIKE 'solotick\\_%' AND a.attnum > 0 AND NOT a.attisdropped",
 	Tables: tables,
@@ -29,9 +32,11 @@ var dialect = sqlstore.Dialect{
 	Again:   again,
 	Missing: missing,
 	Advice:  advice,
-	Listen:  listen,
-	Notify:  "SELECT pg_notify('solotick', ?)",
-	Do:      do,
+	Due: "SELECT due.* FROM unnest(?::integer[]) of (share) CROSS JOIN LATERAL (SELECT item_key, due FROM solotick_due" +
+		" WHERE namespace = ? AND job = ? AND share = of.share AND due <= ? ORDER BY due LIMIT ?) due",
+	Listen: listen,
+	Notify: "SELECT pg_notify('solotick', ?)",
+	Do:     do,
 }
 
 func microseconds(clock string) string {

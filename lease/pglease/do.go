@@ -19,6 +19,14 @@ type operation struct {
 	NotBefore int64             `json:",omitempty"` // of the change
 	NotAfter  int64             `json:",omitempty"`
 	Notices   []sqlstore.Notice `json:",omitempty"`
+	Index     *place            `json:",omitempty"`
+}
+
+// place is one in the index; due is in ms, and 0 if the change takes its key out.
+type place struct {
+	Job   string
+	Share int
+	Due   int64
 }
 
 func operationOf(op driver.Op) operation {
@@ -39,7 +47,10 @@ func operationOf(op driver.Op) operation {
 	for _, n := range c.Notify {
 		o.Notices = append(o.Notices, sqlstore.NewNotice(n))
 	}
-	c.NotBefore, c.NotAfter, c.Notify = time.Time{}, time.Time{}, nil
+	if job, _, ok := driver.CutKey(op.Key); ok {
+		o.Index = &place{job, driver.ShareOf(op.Key), c.DueMilli()}
+	}
+	c.NotBefore, c.NotAfter, c.Notify, c.Due = time.Time{}, time.Time{}, nil, time.Time{}
 	o.Change = &c
 	return o
 }

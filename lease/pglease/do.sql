@@ -60,6 +60,12 @@ BEGIN
 				INSERT INTO solotick_notice (namespace, kind, body)
 					SELECT space, 'change', convert_to(n::text, 'UTF8') FROM jsonb_array_elements(op->'Notices') n;
 				wakes := wakes OR FOUND;
+				IF (op->'Index'->>'Due')::bigint > 0 THEN
+					INSERT INTO solotick_due VALUES (space, op->>'Key', op->'Index'->>'Job', (op->'Index'->>'Share')::integer, (op->'Index'->>'Due')::bigint)
+						ON CONFLICT (namespace, item_key) DO UPDATE SET due = excluded.due;
+				ELSIF op ? 'Index' THEN
+					DELETE FROM solotick_due WHERE namespace = space AND item_key = op->>'Key';
+				END IF;
 			END IF;
 			IF changed AND change ? 'Data' THEN
 				IF r.stamp = 0 THEN -- above those that were removed

@@ -298,7 +298,7 @@ func grantsNothingAlone(t *testing.T, s *pglease.Store, link *proxytest.Proxy) {
 func TestUnusableTablesSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ spoil, says, hint string }{
-		"a newer schema":     {"UPDATE solotick_store SET version = 2", "they have version 2, and this release knows 1", "start the newer release"},
+		"a newer schema":     {"UPDATE solotick_store SET version = 3", "they have version 3, and this release knows 2", "start the newer release"},
 		"a column more":      {"ALTER TABLE solotick_item ADD COLUMN note text", "solotick_item note text NULL is not expected", "undo the change"},
 		"a column less":      {"ALTER TABLE solotick_item DROP COLUMN last", "solotick_item last bigint is missing", "undo the change"},
 		"a column's type":    {"ALTER TABLE solotick_item ALTER COLUMN keep TYPE integer", "solotick_item keep integer is not expected", "undo the change"},

@@ -95,7 +95,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 		leasetest.Within(func(t *testing.T, f func(*testing.T)) { t.Parallel(); f(t) }),
 		leasetest.WithTTL(50*time.Millisecond),
 		leasetest.WithForget(func(t *testing.T, s lease.Store) {
-			for _, table := range []string{"item", "entry", "notice"} {
+			for _, table := range []string{"item", "entry", "notice", "due"} {
 				sqlOn(t, s.(*site).dsn, "DELETE FROM solotick_"+table+" WHERE namespace = '"+s.(*site).Namespace()+"'")
 			}
 			sqlOn(t, s.(*site).dsn, "UPDATE solotick_store SET since = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")

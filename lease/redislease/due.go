@@ -1,7 +1,6 @@
 package redislease
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,6 +66,6 @@ func readDue(cmds []*redis.Cmd, job string) (list []driver.DueKey, err error) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b driver.DueKey) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key)) })
+	slices.SortFunc(list, driver.DueKey.Compare)
 	return list, nil
 }

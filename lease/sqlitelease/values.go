@@ -219,13 +219,14 @@ func (v *values) Due(ctx context.Context, job string, shares []int, until time.T
 		due = nil
 		key, at := "", int64(0)
 		return t.each("SELECT d.key, d.at FROM json_each(?3) s JOIN due d ON d.namespace = ?1 AND d.key IN"+
-			" (SELECT key FROM due WHERE namespace = ?1 AND job = ?2 AND share = s.value AND at <= ?4 ORDER BY at LIMIT ?5) ORDER BY d.at",
+			" (SELECT key FROM due WHERE namespace = ?1 AND job = ?2 AND share = s.value AND at <= ?4 ORDER BY at LIMIT ?5)",
 			[]any{v.namespace, job, string(list), until.UnixMilli(), max(count, 0)}, []any{&key, &at},
 			func() { due = append(due, driver.DueKey{Key: strings.Clone(key), At: time.UnixMilli(at).UTC()}) })
 	})
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(due, driver.DueKey.Compare)
 	return due, nil
 }
 
