@@ -89,6 +89,9 @@ func (t Triggered) Refusal() string {
 // ErrLeaderTask is returned by [Fleet.Trigger] for a leader task, which runs all the time anyway.
 var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it cannot be triggered")
 
+// ErrStored is returned by [Fleet.Trigger] for a job whose schedules lie in the store.
+var ErrStored = errors.New("fleet: its schedules lie in the store: trigger one of them, as JOB/KEY")
+
 // ErrPayloadDiffers is returned by [Fleet.Trigger] for a key that came with another payload within
 // its window. The trigger with that key has a tick, and no other was opened.
 var ErrPayloadDiffers = protocol.ErrPayloadDiffers
@@ -132,7 +135,11 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 		return err
 	})
 	if errors.Is(err, protocol.ErrNoTriggers) {
-		err = fmt.Errorf("job %q: %w", job, ErrLeaderTask)
+		reason := ErrLeaderTask
+		if r, inspectErr := f.store.Inspect(ctx, job); inspectErr == nil && strings.HasSuffix(strings.ToLower(scheduleIn(r)), " @stored") {
+			reason = ErrStored
+		}
+		err = fmt.Errorf("job %q: %w", job, reason)
 	}
 	if errors.Is(err, ErrPayloadDiffers) {
 		err = fmt.Errorf("job %q, key %q: %w", job, t.Key, err)

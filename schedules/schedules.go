@@ -160,6 +160,7 @@ func (s *Schedules) view(ctx context.Context, fresh bool) (view, error) {
 	default:
 		return view{}, fmt.Errorf("job %q: %w", s.job, ErrOwnSchedule)
 	}
+	v.policy.NoTriggers = false // that is of the job alone
 	if v.until, err = s.fleet.Until(ctx); err != nil {
 		return view{}, err
 	}

@@ -282,6 +282,8 @@ func TestActsAreInTheAuditLog(t *testing.T) {
 		triggered, err := w.all.Trigger(w.Context(), "eu-a", fleet.TriggerOptions{By: "ada", Via: "cli"})
 		require.NoError(w, err)
 		require.True(w, strings.HasPrefix(triggered.ID, "default/report/eu-a/"), triggered.ID)
+		_, err = w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ada"})
+		require.ErrorIs(w, err, fleet.ErrStored)
 		_, err = w.all.Trigger(w.Context(), "none", fleet.TriggerOptions{By: "ada"})
 		require.ErrorIs(w, err, schedules.ErrNotFound)
 		require.ErrorIs(w, w.all.Pause(w.Context(), "none", act), schedules.ErrNotFound)

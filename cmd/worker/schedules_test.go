@@ -2,14 +2,17 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/workertest"
 )
 
 // newReports is a site whose worker has a job with stored schedules.
@@ -167,4 +170,28 @@ func TestSchedulesAreExportedAndImported(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, 1000)
+}
+
+func TestSchedulesOfTheStoreRunOnAWorker(t *testing.T) {
+	s := newReports(t)
+	w := workertest.Start(t, s.path)
+	w.Ready(http.StatusOK)
+	s.does("put", "customer-report", "acme", "--cron", "@every 2s", "--payload", "7")
+	first := w.Await("report", "job", "customer-report", "key", "acme")
+	w.Await("tick settled", "job", "customer-report", "key", "acme", "outcome", "succeeded")
+	require.Contains(t, s.ask("history", "customer-report/acme").Stdout, "succeeded")
+	why := s.ask("why", "customer-report/acme")
+	require.Zero(t, why.Code, why.Stderr)
+	require.Contains(t, why.Stdout, "customer-report/acme, tick of ")
+
+	s.does("put", "customer-report", "acme", "--cron", "@yearly")
+	time.Sleep(time.Second)
+	ran := len(w.All("report", "key", "acme"))
+	time.Sleep(3 * time.Second)
+	require.Len(t, w.All("report", "key", "acme"), ran, "the change acts at once")
+	s.does("trigger", "customer-report", "acme", "--wait", "--timeout", "20s")
+	require.Len(t, w.All("report", "key", "acme"), ran+1)
+	s.does("put", "customer-report", "once", "--at", time.Now().Add(3*time.Second).Format(time.RFC3339))
+	w.Await("report", "key", "once")
+	require.NotEmpty(t, first["tick"])
 }
