@@ -20,6 +20,15 @@ func TestIndexesOfNamespacesAreApart(t *testing.T) {
 	drivertest.Apart(t, redislease.Medium(openIn(t, srv.Addr(), "a")), redislease.Medium(openIn(t, srv.Addr(), "b")))
 }
 
+// The scripts of a grace have a key more.
+func TestIndexIsKeptWithAFailoverGrace(t *testing.T) {
+	srv := redistest.Start(t)
+	drivertest.Run(t, func(t *testing.T) driver.Store {
+		srv.Flush()
+		return redislease.Medium(open(t, srv.Addr(), redislease.WithFailoverGrace(time.Minute)))
+	})
+}
+
 func TestDueIsOneCommand(t *testing.T) {
 	r := newRig(t)
 	index := redislease.Medium(r.store).(driver.Index)
