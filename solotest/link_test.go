@@ -14,7 +14,9 @@ func TestIndexIsReachedOverTheLink(t *testing.T) {
 	at := time.Now().UTC().Truncate(time.Millisecond)
 	c := &driver.Change{ID: "r", Data: []byte("x"), Due: at}
 	require.NoError(t, l.Do(t.Context(), []driver.Op{{Key: "job/a", Change: c}})[0].Err)
-	due := func() ([]driver.DueKey, error) { return l.Due(t.Context(), "job", []int{driver.ShareOf("job/a")}, at, 1) }
+	due := func() ([]driver.DueKey, error) {
+		return l.Due(t.Context(), "job", []int{driver.ShareOf("job/a")}, at, 1)
+	}
 	list, err := due()
 	require.NoError(t, err)
 	require.Equal(t, []driver.DueKey{{Key: "job/a", At: at}}, list)
