@@ -201,7 +201,7 @@ var layers = map[string]layer{
 		"it adds stores and the export of spans to the worker, and has nothing else to do",
 	},
 	"./cmd/worker/internal/remote": {
-		[]string{"./fleet", "./jobs", "./internal/protocol", "./internal/sleep", "./internal/wire"},
+		[]string{"./fleet", "./schedules", "./jobs", "./internal/naming", "./internal/protocol", "./internal/sleep", "./internal/wire"},
 		"it asks a worker what commands ask a store",
 	},
 	"./cmd/worker/internal/registry": {

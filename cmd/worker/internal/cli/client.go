@@ -141,6 +141,9 @@ func (a *client) findJob(ctx context.Context, name string) (*jobs.Job, error) {
 	if j, ok := a.registry.Get(name); ok {
 		return j, nil
 	}
+	if protocol.ValidKeyed(name) && a.worker != nil { // which says whether it is there
+		return nil, nil
+	}
 	if !naming.Valid(name) && a.worker != nil { // it would be another path
 		return nil, &usageError{fmt.Errorf("%q %s", name, naming.Rule), a.cmd}
 	}

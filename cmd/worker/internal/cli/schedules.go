@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,13 +47,32 @@ func (c *cli) schedules() *cobra.Command {
 	return cmd
 }
 
+// storedSchedules keeps the schedules of a job: [schedules.Schedules] in the store, or a worker's API.
+type storedSchedules interface {
+	Put(ctx context.Context, row schedules.Schedule, options ...schedules.Option) (schedules.Result, error)
+	Get(ctx context.Context, key string) (schedules.Schedule, error)
+	NextTicks(ctx context.Context, row schedules.Schedule, n int) ([]time.Time, error)
+	List(ctx context.Context, prefix, cursor string, count int) (schedules.Page, error)
+	Delete(ctx context.Context, key string, options ...schedules.Option) (deleted bool, err error)
+	Pause(ctx context.Context, key string, act fleet.Act) error
+	Resume(ctx context.Context, key string, act fleet.Act) (resumed bool, err error)
+}
+
+// inStore returns the schedules in the store, for what a worker's API does not have.
+func (call invocation) inStore(s storedSchedules) (*schedules.Schedules, error) {
+	if all, ok := s.(*schedules.Schedules); ok {
+		return all, nil
+	}
+	return nil, &usageError{fmt.Errorf("--server: %s of many schedules asks the store: leave it out", call.cmd.Name()), call.cmd}
+}
+
 // complete is the type of jobCommand and actCommand.
 type complete = func(cmd *cobra.Command, faults func(args []string) error, run func(call invocation) error) *cobra.Command
 
 // keyCommand completes a command about the schedules of a job, with so many arguments after the job.
 // The first of them is the key.
 func (c *cli) keyCommand(
-	cmd *cobra.Command, complete complete, least, most int, run func(call invocation, s *schedules.Schedules, key string) error,
+	cmd *cobra.Command, complete complete, least, most int, run func(call invocation, s storedSchedules, key string) error,
 ) *cobra.Command {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if n := len(args) - 1; n >= least && n <= most {
@@ -61,14 +81,14 @@ func (c *cli) keyCommand(
 		return &usageError{fmt.Errorf("%s takes %s, and got %s", cmd.Name(), cmd.Use[len(cmd.Name())+1:], render.Count(len(args), "argument")), cmd}
 	}
 	return complete(cmd, nil, func(call invocation) error {
-		if call.worker != nil {
-			return &usageError{errors.New("--server: schedules asks the store: leave it out"), call.cmd}
-		}
-		var s *schedules.Schedules
+		var s storedSchedules
 		var err error
-		if call.job != nil {
+		switch {
+		case call.worker != nil:
+			s = call.worker.Schedules(call.name)
+		case call.job != nil:
 			s, err = schedules.Of(call.store.Store, call.job)
-		} else {
+		default:
 			s, err = schedules.New(call.store.Store, call.name)
 		}
 		if err != nil {
@@ -140,7 +160,7 @@ func (c *cli) schedulePut() *cobra.Command {
 	flags.StringVar(&end, "end", "", "`TIME` after which it has none")
 	flags.StringVar(&revision, "if-revision", "", "change it only if it has this `REVISION`")
 	flags.BoolVar(&absent, "if-absent", false, "create it only if there is none")
-	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s *schedules.Schedules, key string) error {
+	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s storedSchedules, key string) error {
 		row.Key = key
 		zone := zone(call.job)
 		if loaded, err := time.LoadLocation(row.Timezone); err == nil && row.Timezone != "" {
@@ -199,7 +219,7 @@ func (c *cli) scheduleGet() *cobra.Command {
 		Short:   "Print the schedule of a key, and its next ticks",
 		Long:    "get prints the schedule of a key, with its revision, who put it and when, its pause and its next ticks.",
 		Example: `  worker schedules get customer-report acme --config solotick.yaml`,
-	}, c.jobCommand, 1, 1, func(call invocation, s *schedules.Schedules, key string) error {
+	}, c.jobCommand, 1, 1, func(call invocation, s storedSchedules, key string) error {
 		const coming = 5
 		row, err := s.Get(call.ctx, key)
 		if err != nil {
@@ -234,7 +254,7 @@ func (c *cli) scheduleList() *cobra.Command {
 	cmd.Flags().StringVar(&prefix, "prefix", "", "only those whose keys begin with `TEXT`")
 	cmd.Flags().IntVar(&limit, "limit", 100, "about how many `SCHEDULES`")
 	cmd.Flags().StringVar(&after, "after", "", "`CURSOR` that the list before has ended with")
-	return c.keyCommand(cmd, c.jobCommand, 0, 0, func(call invocation, s *schedules.Schedules, _ string) error {
+	return c.keyCommand(cmd, c.jobCommand, 0, 0, func(call invocation, s storedSchedules, _ string) error {
 		if limit < 1 || limit > 10_000 {
 			return flagFaults(call.cmd, fmt.Errorf("--limit: %d must be from 1 to 10000", limit))
 		}
@@ -268,7 +288,7 @@ func (c *cli) scheduleDelete() *cobra.Command {
 		Example: `  worker schedules delete customer-report acme --reason "the contract has ended" --config solotick.yaml`,
 	}
 	cmd.Flags().StringVar(&revision, "if-revision", "", "delete it only if it has this `REVISION`")
-	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s *schedules.Schedules, key string) error {
+	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s storedSchedules, key string) error {
 		deleted, err := s.Delete(call.ctx, key, call.as(revision)...)
 		if err == nil && !deleted {
 			err = schedules.ErrNotFound
@@ -294,18 +314,22 @@ type changed struct {
 
 // switchCommand completes pause and resume.
 func (c *cli) switchCommand(cmd *cobra.Command, paused bool,
-	one func(call invocation, s *schedules.Schedules, key string) (bool, error),
+	one func(call invocation, s storedSchedules, key string) (bool, error),
 	several func(call invocation, s *schedules.Schedules, prefix string) (int, error),
 ) *cobra.Command {
 	var prefix string
 	cmd.Flags().StringVar(&prefix, "prefix", "", "all whose keys begin with `TEXT`, in place of KEY; \"\" is every one")
-	return c.keyCommand(cmd, c.actCommand, 0, 1, func(call invocation, s *schedules.Schedules, key string) error {
+	return c.keyCommand(cmd, c.actCommand, 0, 1, func(call invocation, s storedSchedules, key string) error {
 		if by := call.cmd.Flags().Changed("prefix"); by == (key != "") {
 			return flagFaults(call.cmd, errors.New("give either a KEY or --prefix"))
 		}
 		answer, verb := changed{Job: call.name, Key: key, Prefix: prefix, Paused: paused}, cmd.Name()+"d"
 		if key == "" {
-			n, err := several(call, s, prefix)
+			all, err := call.inStore(s)
+			if err != nil {
+				return err
+			}
+			n, err := several(call, all, prefix)
 			answer.Changed = n
 			return call.print(answer, fmt.Sprintf("%s %s", render.Count(n, "schedule"), verb), call.ofSchedule(err, ""))
 		}
@@ -328,7 +352,7 @@ func (c *cli) schedulePause() *cobra.Command {
 			"once, and those that are put later.",
 		Example: `  worker schedules pause customer-report acme --reason "not paid" --config solotick.yaml
   worker schedules pause customer-report --prefix eu-`,
-	}, true, func(call invocation, s *schedules.Schedules, key string) (bool, error) {
+	}, true, func(call invocation, s storedSchedules, key string) (bool, error) {
 		return true, s.Pause(call.ctx, key, call.act)
 	}, func(call invocation, s *schedules.Schedules, prefix string) (int, error) {
 		return s.PausePrefix(call.ctx, prefix, call.act)
@@ -341,7 +365,7 @@ func (c *cli) scheduleResume() *cobra.Command {
 		Short:   "End the pause of schedules",
 		Long:    "resume ends the pause of a schedule, or of all whose keys begin with a prefix. Ticks that were due stay skipped.",
 		Example: `  worker schedules resume customer-report acme --config solotick.yaml`,
-	}, false, func(call invocation, s *schedules.Schedules, key string) (bool, error) {
+	}, false, func(call invocation, s storedSchedules, key string) (bool, error) {
 		return s.Resume(call.ctx, key, call.act)
 	}, func(call invocation, s *schedules.Schedules, prefix string) (int, error) {
 		return s.ResumePrefix(call.ctx, prefix, call.act)
@@ -361,7 +385,7 @@ func (c *cli) scheduleTrigger() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&payload, "payload", "", "`TEXT` or @FILE: given to the run in place of the schedule's payload")
 	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
-	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s *schedules.Schedules, key string) error {
+	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s storedSchedules, key string) error {
 		var err error
 		o.Payload, err = payloadOf(payload)
 		if err := flagFaults(call.cmd, err, w.check(cmd)); err != nil {
@@ -390,7 +414,11 @@ func (c *cli) scheduleImport() *cobra.Command {
 		Example: `  worker schedules import customer-report schedules.ndjson --config solotick.yaml
   echo '{"key": "acme", "cron": "0 7 * * 1-5", "payload": "7"}' | worker schedules import customer-report`,
 	}
-	return c.keyCommand(cmd, c.actCommand, 0, 1, func(call invocation, s *schedules.Schedules, path string) error {
+	return c.keyCommand(cmd, c.actCommand, 0, 1, func(call invocation, s storedSchedules, path string) error {
+		all, err := call.inStore(s)
+		if err != nil {
+			return err
+		}
 		var from io.Reader = os.Stdin
 		if path != "" && path != "-" {
 			file, err := os.Open(path)
@@ -401,7 +429,7 @@ func (c *cli) scheduleImport() *cobra.Command {
 			from = file
 		}
 		counts, failed := map[schedules.Status]int{}, 0
-		err := s.Import(call.ctx, from, func(line int, r schedules.Result) {
+		err = all.Import(call.ctx, from, func(line int, r schedules.Result) {
 			if counts[r.Status]++; r.Err != nil {
 				failed++
 				fmt.Fprintf(c.stderr, "line %d: %s\n", line, render.Line(r.Err.Error()))
@@ -434,9 +462,13 @@ func (c *cli) scheduleExport() *cobra.Command {
   worker schedules export customer-report --prefix eu- | jq -r .key`,
 	}
 	cmd.Flags().StringVar(&prefix, "prefix", "", "only those whose keys begin with `TEXT`")
-	return c.keyCommand(cmd, c.jobCommand, 0, 0, func(call invocation, s *schedules.Schedules, _ string) error {
+	return c.keyCommand(cmd, c.jobCommand, 0, 0, func(call invocation, s storedSchedules, _ string) error {
+		all, err := call.inStore(s)
+		if err != nil {
+			return err
+		}
 		to := bufio.NewWriter(c.stdout)
-		n, err := s.Export(call.ctx, to, prefix)
+		n, err := all.Export(call.ctx, to, prefix)
 		if err := errors.Join(call.ofSchedule(err, ""), to.Flush()); err != nil {
 			return err
 		}

@@ -224,3 +224,42 @@ func TestServerThatRefusesIsNamedWithTheReason(t *testing.T) {
 		require.NotContains(t, stderr, opsToken, c.name)
 	}
 }
+
+func TestServerKeepsSchedulesAsTheStoreDoes(t *testing.T) {
+	s := newWorkerSite(t)
+	_, err := s.store.Sync(t.Context(), []protocol.Sync{{Name: "tenants", Watermark: time.Now().UnixMilli(), Schedule: "Europe/Berlin @stored", Revision: "r", Defines: true}})
+	require.NoError(t, err)
+	does := func(want string, args ...string) {
+		t.Helper()
+		code, stdout, stderr := s.run(append([]string{"schedules"}, args...)...)
+		require.Zero(t, code, stderr)
+		require.Regexp(t, want, stdout)
+	}
+	fails := func(code int, want string, args ...string) {
+		t.Helper()
+		got, _, stderr := s.run(args...)
+		require.Equal(t, code, got, stderr)
+		require.Contains(t, stderr, want)
+	}
+	does(`^acme: created, revision [0-9a-f]{12}, next tick \S+ 07:00:00 \+0[12]00\n$`, "put", "tenants", "acme", "--cron", "0 7 * * *", "--payload", "7", "--reason", "new")
+	does("^acme: unchanged", "put", "tenants", "acme", "--cron", "0 7 * * *", "--payload", "7")
+	fails(1, "another revision", "schedules", "put", "tenants", "acme", "--cron", "@daily", "--if-revision", "0123456789ab")
+	fails(1, "another revision", "schedules", "put", "tenants", "acme", "--cron", "@daily", "--if-absent")
+	fails(1, `cron: "61 * * * *" has "61" in the minute field`, "schedules", "put", "tenants", "acme", "--cron", "61 * * * *")
+	does("by ops\n", "get", "tenants", "acme")
+	does(`acme +0 7 \* \* \* +Europe/Berlin`, "list", "tenants", "--prefix", "ac")
+	does("acme is paused", "pause", "tenants", "acme", "--reason", "not paid")
+	does("acme is resumed", "resume", "tenants", "acme")
+	does("^default/tenants/acme/", "trigger", "tenants", "acme")
+	record, err := s.store.Inspect(t.Context(), "tenants/acme")
+	require.NoError(t, err)
+	require.Len(t, record.Open, 1)
+	code, stdout, stderr := s.run("history", "tenants/acme")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "waiting")
+	does("acme is deleted", "delete", "tenants", "acme", "--reason", "gone")
+	fails(1, `job tenants has no schedule "acme"`, "schedules", "get", "tenants", "acme")
+	fails(1, `job tenants has no schedule "acme"`, "schedules", "delete", "tenants", "acme")
+	fails(2, "--server: export of many schedules asks the store", "schedules", "export", "tenants")
+	fails(2, "--server: pause of many schedules asks the store", "schedules", "pause", "tenants", "--prefix", "")
+}

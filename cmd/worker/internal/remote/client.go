@@ -90,12 +90,16 @@ func post[T any](ctx context.Context, c *Client, path string, body any) (answer 
 	return answer, err
 }
 
-func (c *Client) ask(ctx context.Context, method, path string, body []byte, to any) error {
+// ask sends a request, with more headers as names and values, and decodes the answer.
+func (c *Client) ask(ctx context.Context, method, path string, body []byte, to any, headers ...string) error {
 	r, err := http.NewRequestWithContext(ctx, method, c.base+"/api/v1"+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Accept", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -114,7 +118,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, to a
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.base, err)
 	}
-	if answer.StatusCode != http.StatusOK {
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
 		return c.problem(answer, text)
 	}
 	if err := fleet.Unmarshal(text, to); err != nil {

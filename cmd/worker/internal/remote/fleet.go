@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
@@ -41,7 +42,14 @@ func (c *Client) Status(ctx context.Context, _ []*jobs.Job, names ...string) (fl
 	return get[fleet.Status](ctx, c, "/status", url.Values{"job": names})
 }
 
-func of(job, rest string) string { return "/jobs/" + url.PathEscape(job) + "/" + rest }
+// of returns a path about a job, or about one of its stored schedules, JOB/KEY.
+func of(name, rest string) string {
+	job, key := naming.SplitKeyed(name)
+	if key != "" {
+		rest = "schedules/" + url.PathEscape(key) + "/" + rest
+	}
+	return "/jobs/" + url.PathEscape(job) + "/" + rest
+}
 
 // Describe shows one job. It returns at most 100 coming ticks.
 func (c *Client) Describe(ctx context.Context, name string, _ *jobs.Job, ticks, outcomes int) (fleet.Description, error) {
