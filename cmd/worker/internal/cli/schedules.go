@@ -429,14 +429,7 @@ func (c *cli) scheduleImport() *cobra.Command {
 			from = file
 		}
 		counts, failed := map[schedules.Status]int{}, 0
-<<<<<<< HEAD
 		err = all.Import(call.ctx, from, func(line int, r schedules.Result) {
-=======
-		err := s.Import(call.ctx, from, func(line int, r schedules.Result) {
-			if line%10_000 == 0 {
-				fmt.Fprintf(c.stderr, "%d lines\n", line)
-			}
->>>>>>> 6e684222 (docs: schedules that lie in the store, and why one is a record with a due time)
 			if line%10_000 == 0 {
 				fmt.Fprintf(c.stderr, "%d lines\n", line)
 			}
