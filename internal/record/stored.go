@@ -38,6 +38,7 @@ func (r *Record) Put(p protocol.Put, at *Moment) protocol.PutAnswer {
 	if r.Known = true; !there {
 		r.Watermark = max(r.Watermark, r.proven(p.Policy))
 	}
+	p.Policy.NoTriggers = false // which a job that runs by its schedules has itself
 	r.define(p.Policy, at)
 	r.Revision, r.Revised = p.Revision, at.micro()
 	r.reschedule(protocol.Schedule{Since: r.Revised, Text: p.Schedule})
