@@ -225,7 +225,7 @@ func (l *loader) begin(base *contender, k *protocol.Keyed) {
 
 // scheduleOf returns the ticks of a record.
 func (l *loader) scheduleOf(k *protocol.Keyed) (*schedule.Schedule, error) {
-	if k.Withdrawn {
+	if k.Withdrawn || len(k.Schedules) == 0 {
 		return noTicks, nil
 	}
 	text := k.Schedules[len(k.Schedules)-1].Text

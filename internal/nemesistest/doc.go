@@ -12,6 +12,7 @@
 //	edits      jobs get other policies while they run
 //	jobs       have jitter, weights, retries, every policy; they fail, panic and ignore their contexts
 //	replicas   have room for a few
+//	schedules  that lie in the store are put, changed, deleted, paused and triggered
 //
 // # What is judged
 //

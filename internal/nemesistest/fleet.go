@@ -1,6 +1,7 @@
 package nemesistest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type simulation struct {
 	judge   *judge
 	jobs    []*jobs.Job
 	forgets bool // the store may lose everything
+	stored  *stored
 
 	payloads atomic.Int64
 }
@@ -67,7 +69,8 @@ func (s *simulation) live(life time.Duration) {
 	for i := range 3 + s.IntN(6) {
 		s.jobs = append(s.jobs, s.draw(fmt.Sprint("job-", i)))
 	}
-	s.fleet.Job(s.jobs...)
+	s.stored = s.newStored()
+	s.fleet.Job(append(s.jobs, s.stored.job)...)
 	for range 2 + s.IntN(3) {
 		s.fleet.Start(append(hasRoom(s.room()), scheduler.WithShutdownGrace(s.between(0, 10*time.Second)))...)
 	}
@@ -75,7 +78,9 @@ func (s *simulation) live(life time.Duration) {
 		Seed: s.seed, Kinds: kinds,
 		Payload: func() string { return s.payload() },
 		Disturb: func(*rand.Rand) {
-			if i := s.IntN(len(s.jobs)); edits {
+			if s.IntN(2) == 0 {
+				s.stored.disturb()
+			} else if i := s.IntN(len(s.jobs)); edits {
 				s.jobs[i] = s.draw(s.jobs[i].Name())
 				s.fleet.Redefine(s.jobs[i])
 			} else {
@@ -85,7 +90,7 @@ func (s *simulation) live(life time.Duration) {
 	}, life)
 	s.fleet.Start(hasRoom(0)...) // what waits for room has it
 	time.Sleep(3 * time.Minute)  // the longest run, leases that ran out, and a last try of everything
-	s.judge.end(s.jobs)
+	s.judge.end(append(s.jobs, s.stored.unchanged()...))
 }
 
 // payload returns one that no other trigger has, by which the judge knows what was triggered: the tick may lie a little
@@ -103,7 +108,10 @@ func (s *simulation) trigger(job string) {
 var errWork = errors.New("work failed")
 
 // draw makes a job of random policies.
-func (s *simulation) draw(name string) *jobs.Job {
+func (s *simulation) draw(name string) *jobs.Job { return s.drawOf(name, "") }
+
+// drawOf makes one with that schedule, or a random one.
+func (s *simulation) drawOf(name, schedule string) *jobs.Job {
 	period := []int{1, 2, 5, 10, 30, 60}[s.IntN(6)]
 	delivery, weight := []jobs.Delivery{jobs.AtLeastOnce, jobs.AtLeastOnce, jobs.AtMostOnce}[s.IntN(3)], 1+s.IntN(4)
 	overlap := []jobs.Overlap{jobs.Forbid, jobs.Allow, jobs.Queue, jobs.Replace}[s.IntN(4)]
@@ -126,7 +134,7 @@ func (s *simulation) draw(name string) *jobs.Job {
 		options = append(options, jobs.WithTimeout(s.between(time.Millisecond, 20*time.Second)))
 	}
 	longest := s.between(time.Millisecond, []time.Duration{100 * time.Millisecond, 5 * time.Second, time.Minute}[s.IntN(3)])
-	job, err := jobs.New(name, fmt.Sprintf("@every %ds", period), s.judge.wrap(s.work(longest), delivery, weight), options...)
+	job, err := jobs.New(name, cmp.Or(schedule, fmt.Sprintf("@every %ds", period)), s.judge.wrap(s.work(longest), delivery, weight), options...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

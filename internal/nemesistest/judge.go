@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -37,6 +38,14 @@ type highest struct {
 type tick struct {
 	job string
 	at  int64
+}
+
+func tickOf(run jobs.Run) tick { return tick{naming.Keyed(run.Job, run.Key), run.Tick.UnixMilli()} }
+
+// isAbout reports whether a fault is about the job, or the job whose schedule this one is.
+func isAbout(f solotest.Fault, name string) bool {
+	job, _ := naming.SplitKeyed(name)
+	return f.Job == name || f.Job == job
 }
 
 // execution is one attempt of a tick.
@@ -128,7 +137,7 @@ func (j *judge) begin(room int, e *execution) *execution {
 	if j.weights[run.Replica] += e.weight; room > 0 && j.weights[run.Replica] > room {
 		j.failLocked("room: %s runs %d at a time, and has room for %d", run.Replica, j.weights[run.Replica], room)
 	}
-	key := tick{run.Job, run.Tick.UnixMilli()}
+	key := tickOf(run)
 	if j.dead(run.Replica) {
 		return e
 	}
@@ -168,7 +177,8 @@ func (j *judge) begin(room int, e *execution) *execution {
 // tokenLocked judges whether a run has a higher token than all of its job that were granted before:
 // those that began a TTL ago.
 func (j *judge) tokenLocked(e *execution) {
-	list := j.tokens[e.run.Job]
+	name := naming.Keyed(e.run.Job, e.run.Key)
+	list := j.tokens[name]
 	for _, h := range slices.Backward(list) {
 		if e.began.Sub(h.began) > solotest.TTL {
 			if e.run.Attempt == 1 && h.token >= e.run.Token {
@@ -181,7 +191,7 @@ func (j *judge) tokenLocked(e *execution) {
 	if n := len(list); n > 0 {
 		top = max(top, list[n-1].token)
 	}
-	j.tokens[e.run.Job] = append(list, highest{e.began, top})
+	j.tokens[name] = append(list, highest{e.began, top})
 }
 
 func (j *judge) observe(event scheduler.Event) {
@@ -194,7 +204,7 @@ func (j *judge) observe(event scheduler.Event) {
 		}
 	case scheduler.RunSettled:
 		if !j.dead(e.Run.Replica) {
-			j.settled[tick{e.Run.Job, e.Run.Tick.UnixMilli()}] = e.Run.Replica
+			j.settled[tickOf(e.Run)] = e.Run.Replica
 		}
 	}
 }
@@ -213,7 +223,7 @@ func (j *judge) end(list []*jobs.Job) {
 		for _, s := range record.Settled {
 			j.outcomeLocked(job.Name(), s)
 		}
-		edited := slices.ContainsFunc(j.of("edit"), func(f solotest.Fault) bool { return f.Job == job.Name() })
+		edited := slices.ContainsFunc(j.of("edit"), func(f solotest.Fault) bool { return isAbout(f, job.Name()) })
 		if !edited && len(j.of("clock")) == 0 {
 			j.keptLocked(job, record)
 			j.triggeredLocked(job.Name(), record)
@@ -249,7 +259,7 @@ func (j *judge) keptLocked(job *jobs.Job, record protocol.Record) {
 	for _, f := range j.of("forget") {
 		from = f.To.Add(10 * time.Second)
 	}
-	pauses := slices.DeleteFunc(j.of("pause"), func(f solotest.Fault) bool { return f.Job != job.Name() })
+	pauses := slices.DeleteFunc(j.of("pause"), func(f solotest.Fault) bool { return !isAbout(f, job.Name()) })
 	for t := job.Schedule().Next(from.Add(-jitter)); t.UnixMilli() <= record.Watermark; t = job.Schedule().Next(t) {
 		n := t.UnixMilli()
 		due := time.UnixMilli(wire.Due(job.Name(), n, jitter))
