@@ -1,19 +1,25 @@
-// Command tenants has a job for each tenant. Tenants come and go while it runs, on every replica.
+// Command tenants is a service that makes a report for each of its tenants, when the tenant wants it. Tenants come, change their
+// minds and go while it runs.
 //
-//	go run ./examples/tenants    # needs a Redis, by default at localhost:6379; start it several times
-//	redis-cli SADD tenants-example:tenants acme umbrella
-//	redis-cli SREM tenants-example:tenants acme
+//	go run ./examples/tenants    # needs a Redis, by default at localhost:6379; start several, with -addr :8083 and so on
+//	curl -X PUT localhost:8082/tenants/acme -d '{"cron": "*/10 * * * * *", "timezone": "Asia/Shanghai", "format": "pdf"}'
+//	curl localhost:8082/tenants
+//	curl -X DELETE localhost:8082/tenants/acme
 //
-// The list is the truth, here a set in Redis, and each replica compares it with its jobs every second. So a replica that starts
-// later, or was away, has the same jobs. What a job is called is all that ties the replicas' jobs together.
+// The table of tenants is the truth, here a hash in Redis. Each has a schedule in the store of the fleet, which one job runs. A
+// request changes the table first and then the schedule. If a service dies in between, the job reconcile puts it right.
 package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -22,11 +28,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick"
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lock"
+	"github.com/solotick/solotick/schedules"
 )
 
 func main() {
-	url := flag.String("redis", "redis://localhost:6379/0", "URL of the Redis with the list of tenants, which the replicas share")
+	url := flag.String("redis", "redis://localhost:6379/0", "URL of the Redis that the replicas share")
+	addr := flag.String("addr", "localhost:8082", "where to listen")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -35,73 +44,190 @@ func main() {
 		log.Fatal(err)
 	}
 	client := redis.NewClient(options)
-	list := func(ctx context.Context) ([]string, error) {
-		return client.SMembers(ctx, "tenants-example:tenants").Result()
+	s, err := newService(solotick.New(client, "tenants-example"), inRedis{client}, os.Stdout)
+	if err != nil {
+		log.Fatal(err)
 	}
-	b := &billing{scheduler: solotick.New(client, "tenants-example"), list: list, out: os.Stdout}
-	log.Print("bills each tenant; to add one: redis-cli SADD tenants-example:tenants acme")
-	if err := b.run(ctx); err != nil {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", *addr)
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	err = s.scheduler.Run(ctx)
+	if err = errors.Join(err, server.Close()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-type billing struct {
-	scheduler *solotick.Scheduler
-	list      func(ctx context.Context) ([]string, error)
-	out       io.Writer
-	jobs      map[string]string // the job of each tenant that has one
+// tenant says when and how somebody wants a report.
+type tenant struct {
+	Cron     string `json:"cron"`
+	Timezone string `json:"timezone"`
+	Format   string `json:"format"`
 }
 
-// run bills until ctx ends and the last run has finished.
-func (b *billing) run(ctx context.Context) error {
-	b.jobs = map[string]string{}
-	following := make(chan struct{})
-	go func() {
-		defer close(following)
-		for ctx.Err() == nil {
-			b.follow(ctx)
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-			}
-		}
-	}()
-	err := b.scheduler.Run(ctx)
-	<-following
+// table is the service's own table of tenants, by name.
+type table interface {
+	put(ctx context.Context, name string, t tenant) error
+	remove(ctx context.Context, name string) error
+	all(ctx context.Context) (map[string]tenant, error)
+}
+
+type service struct {
+	scheduler *solotick.Scheduler
+	tenants   table
+	reports   *schedules.Schedules
+	out       io.Writer
+}
+
+func newService(scheduler *solotick.Scheduler, tenants table, out io.Writer) (*service, error) {
+	s := &service{scheduler: scheduler, tenants: tenants, out: out}
+	err := errors.Join(
+		scheduler.Func("report", "", s.report, jobs.WithSchedules(), jobs.WithTimeout(time.Minute)),
+		scheduler.Func("reconcile", "@every 1m", s.reconcile),
+	)
+	if err != nil {
+		return nil, err
+	}
+	s.reports, err = scheduler.Schedules("report")
+	return s, err
+}
+
+// order is what the run for a tenant is told: the payload of its schedule.
+type order struct {
+	Tenant string `json:"tenant"`
+	Format string `json:"format"`
+}
+
+// scheduleOf returns the schedule of a tenant. Its key is a valid one, whatever the tenant is called, and another for each.
+func scheduleOf(name string, t tenant) solotick.Schedule {
+	payload, _ := json.Marshal(order{name, t.Format}) //nolint:errchkjson // of strings: it cannot fail
+	return solotick.Schedule{Key: lock.Name(name), Cron: t.Cron, Timezone: t.Timezone, Payload: string(payload)}
+}
+
+// report makes the report of the tenant that run.Key stands for.
+func (s *service) report(_ context.Context, run solotick.Run) error {
+	var o order
+	if err := json.Unmarshal([]byte(run.Payload), &o); err != nil {
+		return jobs.Permanent(err)
+	}
+	_, err := fmt.Fprintf(s.out, "report of %s for %s as %s\n", run.Tick.Format(time.TimeOnly), o.Tenant, o.Format)
 	return err
 }
 
-// follow adds and removes jobs until there is one for each tenant. A list that cannot be read changes nothing.
-func (b *billing) follow(ctx context.Context) {
-	tenants, err := b.list(ctx)
-	if err != nil {
-		fmt.Fprintln(b.out, "tenants:", err)
-		return
-	}
-	present := map[string]bool{}
-	for _, tenant := range tenants {
-		present[tenant] = true
-		if b.jobs[tenant] != "" {
-			continue
+func (s *service) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT /tenants/{name}", func(w http.ResponseWriter, r *http.Request) {
+		var t tenant
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4096)).Decode(&t); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
 		}
-		name := lock.Name("bill", tenant) // a valid name, whatever a tenant is called, and another for each
-		if err := b.scheduler.Func(name, "@every 10s", b.bill(tenant)); err != nil {
-			fmt.Fprintln(b.out, "tenants:", err)
-			continue
+		next, err := s.put(r.Context(), r.PathValue("name"), t)
+		switch _, wrong := errors.AsType[*jobs.Fault](err); {
+		case wrong:
+			http.Error(w, err.Error(), http.StatusBadRequest) // it names each field and its rule
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		default:
+			fmt.Fprintln(w, "next report:", next.Format(time.RFC3339))
 		}
-		b.jobs[tenant] = name
-	}
-	for tenant, name := range b.jobs {
-		if !present[tenant] {
-			b.scheduler.Remove(name) // a run that is under way goes on
-			delete(b.jobs, tenant)
+	})
+	mux.HandleFunc("DELETE /tenants/{name}", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.remove(r.Context(), r.PathValue("name")); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		}
-	}
+	})
+	mux.HandleFunc("GET /tenants", func(w http.ResponseWriter, r *http.Request) {
+		page, err := s.reports.List(r.Context(), "", r.FormValue("after"), 100)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(page) // the client may be gone
+	})
+	return mux
 }
 
-func (b *billing) bill(tenant string) solotick.Handler {
-	return func(_ context.Context, run solotick.Run) error {
-		_, err := fmt.Fprintf(b.out, "bill %s for %s\n", tenant, run.Tick.Format(time.TimeOnly))
+// put refuses what is wrong before it changes the table.
+func (s *service) put(ctx context.Context, name string, t tenant) (next time.Time, err error) {
+	row := scheduleOf(name, t)
+	if _, err := s.reports.NextTicks(ctx, row, 1); err != nil {
+		return next, err
+	}
+	if err := s.tenants.put(ctx, name, t); err != nil {
+		return next, err
+	}
+	result, err := s.reports.Put(ctx, row)
+	return result.Next, err
+}
+
+func (s *service) remove(ctx context.Context, name string) error {
+	if err := s.tenants.remove(ctx, name); err != nil {
 		return err
 	}
+	_, err := s.reports.Delete(ctx, lock.Name(name))
+	return err
+}
+
+// reconcile makes the schedules those of the table: one replica does it each minute. What is right already costs a read.
+func (s *service) reconcile(ctx context.Context, _ solotick.Run) error {
+	there := map[string]bool{}
+	for cursor, more := "", true; more; { // before the table is read: a tenant that comes meanwhile is not deleted
+		page, err := s.reports.List(ctx, "", cursor, 256)
+		if err != nil {
+			return err
+		}
+		for _, row := range page.Schedules {
+			there[row.Key] = true
+		}
+		cursor, more = page.Next, page.Next != ""
+	}
+	tenants, err := s.tenants.all(ctx)
+	if err != nil {
+		return err
+	}
+	rows := make([]solotick.Schedule, 0, len(tenants))
+	for name, t := range tenants {
+		rows = append(rows, scheduleOf(name, t))
+		delete(there, lock.Name(name))
+	}
+	results, err := s.reports.PutAll(ctx, rows)
+	for _, r := range results {
+		err = errors.Join(err, r.Err)
+	}
+	for key := range there {
+		_, deleteErr := s.reports.Delete(ctx, key)
+		err = errors.Join(err, deleteErr)
+	}
+	return err
+}
+
+// inRedis is a table in a hash.
+type inRedis struct{ client *redis.Client }
+
+const tenantsKey = "tenants-example:tenants"
+
+func (t inRedis) put(ctx context.Context, name string, row tenant) error {
+	text, err := json.Marshal(row)
+	if err != nil {
+		return err
+	}
+	return t.client.HSet(ctx, tenantsKey, name, text).Err()
+}
+
+func (t inRedis) remove(ctx context.Context, name string) error {
+	return t.client.HDel(ctx, tenantsKey, name).Err()
+}
+
+func (t inRedis) all(ctx context.Context) (map[string]tenant, error) {
+	texts, err := t.client.HGetAll(ctx, tenantsKey).Result()
+	list := make(map[string]tenant, len(texts))
+	for name, text := range texts {
+		var row tenant
+		err = errors.Join(err, json.Unmarshal([]byte(text), &row))
+		list[name] = row
+	}
+	return list, err
 }
