@@ -191,8 +191,8 @@ func (l *link) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Reco
 	return through(ctx, l, call{verb: verbSync}, func(ctx context.Context) ([]protocol.Record, error) { return l.Store.Sync(ctx, syncs) })
 }
 
-func (l *link) DueSchedules(ctx context.Context, job string, shares []int, until time.Time, count int) ([]string, error) {
-	return through(ctx, l, call{verb: verbDue}, func(ctx context.Context) ([]string, error) {
+func (l *link) DueSchedules(ctx context.Context, job string, shares []int, until time.Time, count int) ([]protocol.DueName, error) {
+	return through(ctx, l, call{verb: verbDue}, func(ctx context.Context) ([]protocol.DueName, error) {
 		return l.Store.DueSchedules(ctx, job, shares, until, count)
 	})
 }

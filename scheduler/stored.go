@@ -40,7 +40,8 @@ type loader struct {
 	wanted  sleep.Signal // look now
 	replica *job.Replica // as the jobs know it: it hears of no other replicas, and reports to none
 
-	helped time.Time // when it looked at shares of others last
+	helped time.Time          // when it looked at shares of others last
+	late   []protocol.DueName // what it saw there
 
 	mu     sync.Mutex
 	active map[string]*contender // by the names of their records, JOB/KEY
@@ -54,7 +55,9 @@ const (
 	lookEvery, lookSoon = 500 * time.Millisecond, 20 * time.Millisecond
 	// helpEvery is the time between two looks at shares that others look after, and helpAfter how long what
 	// is due there is left to them. If they live, they have claimed it, or have more than they can do.
-	helpEvery, helpAfter = time.Second, 300 * time.Millisecond
+	helpEvery, helpAfter = 500 * time.Millisecond, 200 * time.Millisecond
+	// lookedAt is how many records of each such share are looked at.
+	lookedAt = 8
 	// restsFor is how far away the next step of a contender is for it to be dropped.
 	restsFor = 5_000 // ms
 	// mostLoaded bounds how many records of a job one look loads.
@@ -116,13 +119,18 @@ func (l *loader) load(ctx context.Context, base *contender) (found bool) {
 		return false
 	}
 	first, next := order.Shares(definition.Name(), definition.Revision(), protocol.Shares)
-	names := l.due(definition.Name(), first, loadAhead)
+	due := l.due(definition.Name(), first, loadAhead, mostLoaded)
 	if time.Since(l.helped) >= helpEvery {
 		l.helped = time.Now()
-		names = append(names, l.due(definition.Name(), next, -helpAfter)...)
+		due = append(due, l.stuck(l.due(definition.Name(), next, -helpAfter, len(next)*lookedAt))...)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return l.contender(name) != nil })
-	for part := range slices.Chunk(names[:min(len(names), mostLoaded)], protocol.MaxSummaries) {
+	var names []string
+	for _, d := range due {
+		if len(names) < mostLoaded && l.contender(d.Name) == nil {
+			names = append(names, d.Name)
+		}
+	}
+	for part := range slices.Chunk(names, protocol.MaxSummaries) {
 		if ctx.Err() != nil {
 			break
 		}
@@ -131,15 +139,32 @@ func (l *loader) load(ctx context.Context, base *contender) (found bool) {
 	return found
 }
 
-// due returns the records of a job in these shares that are due at a time from now.
-func (l *loader) due(job string, shares []int, from time.Duration) []string {
+// stuck returns those of the records, which others look after, in whose share nothing has moved since the
+// last look. Where something has, its owner lives and has more than it can do: who helps it makes that
+// worse, since the store is what is slow.
+func (l *loader) stuck(late []protocol.DueName) []protocol.DueName {
+	is := make(map[protocol.DueName]bool, len(late))
+	for _, d := range late {
+		is[d] = true
+	}
+	stands := make(map[int]bool) // shares, of which something was seen
+	for _, d := range l.late {
+		before, seen := stands[d.Share]
+		stands[d.Share] = is[d] && (before || !seen)
+	}
+	l.late = late
+	return slices.DeleteFunc(slices.Clone(late), func(d protocol.DueName) bool { return !stands[d.Share] })
+}
+
+// due returns records of a job in these shares that are due at a time from now, about so many.
+func (l *loader) due(job string, shares []int, from time.Duration, most int) []protocol.DueName {
 	if len(shares) == 0 {
 		return nil
 	}
 	ctx, cancel := l.call()
 	defer cancel()
 	began := time.Now()
-	names, err := l.store.DueSchedules(ctx, job, shares, l.clock.Now().Add(from), mostLoaded/len(shares)+1)
+	names, err := l.store.DueSchedules(ctx, job, shares, l.clock.Now().Add(from), most/len(shares)+1)
 	l.bounded(storehealth.Reads, began, err)
 	return names
 }

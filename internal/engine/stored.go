@@ -159,7 +159,7 @@ func (s *Session) ListSchedules(ctx context.Context, job, prefix, cursor string,
 }
 
 // DueSchedules implements [protocol.Schedules].
-func (s *Session) DueSchedules(ctx context.Context, job string, shares []int, until time.Time, count int) ([]string, error) {
+func (s *Session) DueSchedules(ctx context.Context, job string, shares []int, until time.Time, count int) ([]protocol.DueName, error) {
 	index, err := s.index()
 	if err != nil {
 		return nil, err
@@ -169,9 +169,9 @@ func (s *Session) DueSchedules(ctx context.Context, job string, shares []int, un
 		return nil, fmt.Errorf("due schedules: %w", err)
 	}
 	slices.SortStableFunc(due, func(a, b driver.DueKey) int { return a.At.Compare(b.At) })
-	names := make([]string, len(due))
+	names := make([]protocol.DueName, len(due))
 	for i, d := range due {
-		names[i] = d.Key
+		names[i] = protocol.DueName{Name: d.Key, Share: driver.ShareOf(d.Key)}
 	}
 	return names, nil
 }

@@ -53,7 +53,7 @@ func (st *stored) put(key string) {
 		}
 		time.Sleep(time.Second)
 	}
-	st.ticks[key] = ticks
+	st.ticks[key] = ticks.Within(st.fleet.Now().Add(time.Millisecond), time.Time{}) // a put acts on ticks that come after it
 }
 
 // disturb does what people do to one of the schedules.

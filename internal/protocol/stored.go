@@ -108,9 +108,15 @@ type Schedules interface {
 	// ListSchedules lists those of a job whose keys begin with prefix, about count at a time, in no
 	// order. The cursor is as in Names.
 	ListSchedules(ctx context.Context, job, prefix, cursor string, count int) (list []Keyed, next string, err error)
-	// DueSchedules returns the names of those of a job, in these shares of the index, that somebody must
-	// look at by then: in each share the first so many, those that are due first first.
-	DueSchedules(ctx context.Context, job string, shares []int, until time.Time, count int) ([]string, error)
+	// DueSchedules returns those of a job, in these shares of the index, that somebody must look at by then:
+	// in each share the first so many, those that are due first first.
+	DueSchedules(ctx context.Context, job string, shares []int, until time.Time, count int) ([]DueName, error)
+}
+
+// DueName is a name that somebody must look at, and the share of the index that it is in.
+type DueName struct {
+	Name  string
+	Share int
 }
 
 // KeyedRule says in words what [ValidKeyed] checks.

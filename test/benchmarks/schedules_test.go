@@ -65,7 +65,7 @@ func BenchmarkSchedules(b *testing.B) {
 	for _, row := range []struct {
 		schedules int
 		every     time.Duration
-	}{{10_000, 10 * time.Second}, {60_000, time.Minute}, {100_000, 20 * time.Second}, {300_000, time.Minute}, {1_000_000, 3 * time.Minute}} {
+	}{{10_000, 10 * time.Second}, {30_000, 10 * time.Second}, {60_000, time.Minute}, {100_000, 20 * time.Second}, {300_000, time.Minute}, {1_000_000, 3 * time.Minute}} {
 		b.Run(fmt.Sprintf("redis/%d/%s", row.schedules, row.every), func(b *testing.B) {
 			benchtest.Once(b, func() map[string]float64 { return runSchedules(b, row.schedules, row.every) })
 		})
