@@ -40,12 +40,18 @@ type loader struct {
 	wanted  sleep.Signal // look now
 	replica *job.Replica // as the jobs know it: it hears of no other replicas, and reports to none
 
-	helped time.Time          // when it looked at shares of others last
-	late   []protocol.DueName // what it saw there
+	looks map[*contender]*looks // of the jobs; of the goroutine of run alone
 
 	mu     sync.Mutex
 	active map[string]*contender // by the names of their records, JOB/KEY
 	parsed map[string]*schedule.Schedule
+}
+
+// looks are what the loader remembers of a job from one look to the next.
+type looks struct {
+	verified time.Time          // when its record was to be read again
+	helped   time.Time          // when it looked at shares of others
+	late     []protocol.DueName // what it saw there
 }
 
 const (
@@ -56,6 +62,8 @@ const (
 	// helpEvery is the time between two looks at shares that others look after, and helpAfter how long what
 	// is due there is left to them. If they live, they have claimed it, or have more than they can do.
 	helpEvery, helpAfter = 500 * time.Millisecond, 200 * time.Millisecond
+	// verifyJobEvery is how often the record of a job is read, which says whether the job is paused.
+	verifyJobEvery = 2 * time.Second
 	// lookedAt is how many records of each such share are looked at.
 	lookedAt = 8
 	// restsFor is how far away the next step of a contender is for it to be dropped.
@@ -69,7 +77,7 @@ const (
 )
 
 func newLoader(s *Scheduler) *loader {
-	l := &loader{Scheduler: s, wanted: sleep.NewSignal(), active: map[string]*contender{}, parsed: map[string]*schedule.Schedule{}}
+	l := &loader{Scheduler: s, wanted: sleep.NewSignal(), looks: map[*contender]*looks{}, active: map[string]*contender{}, parsed: map[string]*schedule.Schedule{}}
 	l.replica = &job.Replica{
 		ID: s.replica, TTL: s.ttl, Peers: membership.NewPeers(s.replica, 0), Request: s.request, MaxStep: s.trust.Limit,
 		Sync: l.wanted.Set, Wait: s.takeoverWait, Away: s.away,
@@ -98,7 +106,9 @@ func (l *loader) run(ctx context.Context) {
 			continue
 		}
 		found := l.reread()
-		for _, c := range l.jobs.Load().contenders {
+		set := l.jobs.Load()
+		maps.DeleteFunc(l.looks, func(c *contender, _ *looks) bool { return set.byName[c.Name] != c })
+		for _, c := range set.contenders {
 			if c.Job.Schedule().Stored() {
 				found = l.load(ctx, c) || found
 			}
@@ -111,18 +121,27 @@ func (l *loader) run(ctx context.Context) {
 
 // load loads what is due of the schedules of a job, and reports whether there was something new.
 func (l *loader) load(ctx context.Context, base *contender) (found bool) {
-	order := l.peers.Current()
+	order, at := l.peers.Current(), l.looks[base]
+	if at == nil {
+		at = new(looks)
+		l.looks[base] = at
+	}
 	base.mu.Lock()
 	definition, read, paused := base.Job, base.Record.IsRead(), base.Record.Paused != nil
+	if again := time.Since(at.verified) >= verifyJobEvery; again && read { // a notification of a pause may be lost
+		at.verified = time.Now()
+		base.Record.Verify()
+		base.Sync()
+	}
 	base.mu.Unlock()
 	if order == nil || !read || paused {
 		return false
 	}
 	first, next := order.Shares(definition.Name(), definition.Revision(), protocol.Shares)
-	due := l.due(definition.Name(), first, loadAhead, mostLoaded)
-	if time.Since(l.helped) >= helpEvery {
-		l.helped = time.Now()
-		due = append(due, l.stuck(l.due(definition.Name(), next, -helpAfter, len(next)*lookedAt))...)
+	due := l.due(definition.Name(), first, loadAhead, mostLoaded+l.running())
+	if time.Since(at.helped) >= helpEvery {
+		at.helped = time.Now()
+		due = append(due, at.stuck(l.due(definition.Name(), next, -helpAfter, len(next)*lookedAt))...)
 	}
 	var names []string
 	for _, d := range due {
@@ -142,17 +161,17 @@ func (l *loader) load(ctx context.Context, base *contender) (found bool) {
 // stuck returns those of the records, which others look after, in whose share nothing has moved since the
 // last look. Where something has, its owner lives and has more than it can do: who helps it makes that
 // worse, since the store is what is slow.
-func (l *loader) stuck(late []protocol.DueName) []protocol.DueName {
+func (at *looks) stuck(late []protocol.DueName) []protocol.DueName {
 	is := make(map[protocol.DueName]bool, len(late))
 	for _, d := range late {
 		is[d] = true
 	}
 	stands := make(map[int]bool) // shares, of which something was seen
-	for _, d := range l.late {
+	for _, d := range at.late {
 		before, seen := stands[d.Share]
 		stands[d.Share] = is[d] && (before || !seen)
 	}
-	l.late = late
+	at.late = late
 	return slices.DeleteFunc(slices.Clone(late), func(d protocol.DueName) bool { return !stands[d.Share] })
 }
 
@@ -182,6 +201,17 @@ func (l *loader) get(names []string, apply func(k *protocol.Keyed)) (ok bool) {
 		apply(&list[i])
 	}
 	return true
+}
+
+// running returns how many of the loaded records have a tick that is open. They stay in the index as of
+// when their leases were granted, and must not hide what is due after them.
+func (l *loader) running() (n int) {
+	l.each(func(c *contender) {
+		if len(c.Running)+len(c.Open) > 0 {
+			n++
+		}
+	})
+	return n
 }
 
 // contender returns the contender of a record that is loaded, or nil.

@@ -347,3 +347,38 @@ func TestRandomFaultsDoubleNoStoredTick(t *testing.T) {
 		})
 	}
 }
+
+func TestPauseIsNoticedWithoutItsNotification(t *testing.T) {
+	stored(t, 3, takes(0), func(f *fleet) {
+		f.put("a", "@every 10s")
+		for _, r := range f.replicas {
+			r.link.set(func(c call) fault { return fault{lost: c.verb == verbWake} })
+		}
+		f.sleepTo(15 * time.Second)
+		f.pause("report")
+		f.sleepTo(35 * time.Second)
+		require.Equal(f.t, "10s", f.story("report/a"))
+	})
+}
+
+// More long runs than one look loads do not hide what is due after them.
+func TestLongRunsHideNothing(t *testing.T) {
+	stored(t, 1, func(ctx context.Context, run jobs.Run) error {
+		if strings.HasPrefix(run.Key, "long") {
+			return takes(time.Minute)(ctx, run)
+		}
+		return nil
+	}, func(f *fleet) {
+		for i := range 2500 {
+			f.put(fmt.Sprint("long", i), "@at 2000-01-01T00:00:05Z")
+		}
+		for i := range 300 {
+			f.put(fmt.Sprint("short", i), "@at 2000-01-01T00:00:30Z")
+		}
+		f.sleepTo(34 * time.Second)
+		for i := range 300 {
+			require.NotEmpty(f.t, f.story(fmt.Sprint("report/short", i)), i)
+		}
+		f.sleepTo(2 * time.Minute)
+	})
+}
