@@ -128,9 +128,9 @@ func (s *Schedules) PutAll(ctx context.Context, rows []Schedule, opts ...Option)
 
 // putPage puts a page, and puts again what the store may not have got.
 func (s *Schedules) putPage(ctx context.Context, rows []Schedule, results []Result, o *Change) {
-	pending := make([]int, len(rows))
+	pending := make([]int, 0, len(rows))
 	for i := range rows {
-		pending[i] = i
+		pending = append(pending, i)
 	}
 	for try := 1; len(pending) > 0; try++ {
 		v, err := s.view(ctx, try > 1)
