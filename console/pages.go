@@ -11,8 +11,11 @@ import (
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/internal/wording"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/schedules"
 )
 
 // reading returns the reading of the fleet for the answer.
@@ -221,7 +224,7 @@ func (q *request) explain(query *view.TickQuery, s *reading) (e fleet.Explanatio
 		return e, err
 	}
 	query.Job = q.r.PathValue("job")
-	return q.c.fleet.Why(q.r.Context(), query.Job, s.job(query.Job), query.Tick, q.from.Wording)
+	return q.c.fleet.Why(q.r.Context(), query.Job, q.c.jobOf(q.r.Context(), s, query.Job), query.Tick, q.from.Wording)
 }
 
 // Reads of single jobs, which the callers of one moment share.
@@ -238,7 +241,23 @@ func (c *Console) describe(ctx context.Context, name string) (fleet.Description,
 	if err != nil {
 		return fleet.Description{}, err
 	}
-	return c.fleet.Describe(ctx, name, s.job(name), comingTicks, all)
+	return c.fleet.Describe(ctx, name, c.jobOf(ctx, s, name), comingTicks, all)
+}
+
+// jobOf returns a job that this program defines, or that as it runs for a stored schedule JOB/KEY; nil
+// where it is not known.
+func (c *Console) jobOf(ctx context.Context, s *reading, name string) *jobs.Job {
+	job, key := naming.SplitKeyed(name)
+	given := s.job(job)
+	if key == "" || given == nil {
+		return given
+	}
+	all, err := schedules.Of(c.store, given)
+	if err != nil {
+		return nil
+	}
+	keyed, _ := all.JobOf(ctx, key) // nil with an error
+	return keyed
 }
 
 func (c *Console) readHistory(ctx context.Context, name string) (fleet.JobHistory, error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -69,7 +70,7 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	if err != nil {
 		return Description{}, err
 	}
-	r, err := f.store.Inspect(ctx, name)
+	r, err := f.inspect(ctx, name)
 	if err != nil {
 		return Description{}, err
 	}
@@ -101,11 +102,23 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	return d, nil
 }
 
+// inspect returns a record. If it is of a stored schedule JOB/KEY, a pause of the job is one of it, too.
+func (f *Fleet) inspect(ctx context.Context, name string) (protocol.Record, error) {
+	r, err := f.store.Inspect(ctx, name)
+	if job, key := naming.SplitKeyed(name); err == nil && key != "" && r.Paused == nil {
+		var of protocol.Record
+		of, err = f.store.Inspect(ctx, job)
+		r.Paused = of.Paused
+	}
+	return r, err
+}
+
 // define groups the live replicas by their revision of the job.
 func (d *Description) define(job *jobs.Job, replicas []Replica, known map[string]map[string]string) {
 	by := map[string][]string{}
+	name, _ := naming.SplitKeyed(d.Name)
 	for _, r := range replicas {
-		if revision, ok := r.Jobs[d.Name]; ok && !r.Stopping {
+		if revision, ok := r.Jobs[name]; ok && !r.Stopping {
 			by[revision] = append(by[revision], r.ID)
 		}
 	}
@@ -155,7 +168,8 @@ func (d *Description) count(list []Entry, job *jobs.Job, outcomes int) {
 
 // definitions returns the fields of each revision of a job that is kept; none where the store keeps
 // no journals.
-func (f *Fleet) definitions(ctx context.Context, job string) (map[string]map[string]string, error) {
+func (f *Fleet) definitions(ctx context.Context, name string) (map[string]map[string]string, error) {
+	job, _ := naming.SplitKeyed(name)
 	notes, err := f.store.Notes(ctx, wire.DefinitionsOf(job), 0)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/heartbeat"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/wire"
 )
 
@@ -64,8 +65,10 @@ func (r Replica) Fits(weight int) bool { return r.MaxRuns == 0 || weight <= r.Ma
 // HasRoom reports whether, by its last heartbeat, it could run a job of that weight at once.
 func (r Replica) HasRoom(weight int) bool { return r.MaxRuns == 0 || r.Used+weight <= r.MaxRuns }
 
-// serves reports whether r serves a job, and whether that is known.
-func (r Replica) serves(job string) (serves, known bool) {
+// serves reports whether r serves a job, or that of a stored schedule JOB/KEY, and whether that is
+// known.
+func (r Replica) serves(name string) (serves, known bool) {
+	job, _ := naming.SplitKeyed(name)
 	_, serves = r.Jobs[job]
 	return serves, serves || len(r.Jobs) == r.JobCount
 }
@@ -74,6 +77,12 @@ func (r Replica) serves(job string) (serves, known bool) {
 type service struct {
 	*heartbeat.Service
 	failing failingRuns
+}
+
+// Of is that of the job, also for a stored schedule JOB/KEY.
+func (s *service) Of(name string) (serving []string, unserved bool, revisions map[string][]string) {
+	job, _ := naming.SplitKeyed(name)
+	return s.Service.Of(job)
 }
 
 func serviceOf(replicas []Replica) *service {

@@ -63,7 +63,7 @@ type question struct {
 func (f *Fleet) Why(
 	ctx context.Context, name string, job *jobs.Job, tick time.Time, translate ...func(english string) string,
 ) (Explanation, error) {
-	r, err := f.store.Inspect(ctx, name)
+	r, err := f.inspect(ctx, name)
 	if err != nil {
 		return Explanation{}, err
 	}

@@ -212,7 +212,7 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	if err == nil { // no observer of [WithSyncObserver] has blocked for too long
 		err = l.keepUp(held, &run, &spec)
 	}
-	l.s.failing.End(run.Job, run.Token)
+	l.s.failing.End(run)
 	took := time.Since(began)
 	l.leads.Store(false)
 	l.s.working.Remove()

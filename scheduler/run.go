@@ -114,7 +114,7 @@ func (r *run) settle() {
 		defer c.bequeathed()
 	}
 	if len(r.retried.runs) > 0 {
-		s.failing.End(c.job(), l.Token())
+		s.failing.End(r.about)
 	}
 	switch {
 	case r.began.IsZero():

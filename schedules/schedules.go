@@ -183,6 +183,23 @@ func (s *Schedules) Get(ctx context.Context, key string) (Schedule, error) {
 	return shown(&list[0]), nil
 }
 
+// JobOf returns the job as it runs for a key, which is what package fleet looks at. It is of a job that
+// this program has: see [Of].
+func (s *Schedules) JobOf(ctx context.Context, key string) (*jobs.Job, error) {
+	if s.given == nil {
+		return nil, fmt.Errorf("schedules: job %q: its definition is not known here", s.job)
+	}
+	row, err := s.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	ticks, err := wire.ParseSchedule(s.name(key), row.Timezone+" "+row.text())
+	if err != nil {
+		return nil, err
+	}
+	return s.given.WithKey(key, ticks.Within(row.Start, row.End)), nil
+}
+
 // shown returns a schedule as the store has it.
 func shown(k *protocol.Keyed) Schedule {
 	_, key := naming.SplitKeyed(k.Name)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/heartbeat"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
@@ -18,11 +19,13 @@ type Failing struct {
 	runs map[grant]failingRun
 }
 
-// grant identifies a run.
+// grant identifies a run. Two keys of a job may have grants of one token.
 type grant struct {
-	job   string
-	token int64
+	record string // JOB, or JOB/KEY
+	token  int64
 }
+
+func grantOf(run jobs.Run) grant { return grant{naming.Keyed(run.Job, run.Key), run.Token} }
 
 type failingRun struct {
 	wire.FailingRun
@@ -38,10 +41,10 @@ func (f *Failing) Add(run jobs.Run, spec *jobs.Spec, err error, now time.Time, w
 	now = now.Truncate(time.Millisecond)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key := grant{run.Job, run.Token}
+	key := grantOf(run)
 	r, known := f.runs[key]
 	if !known || !r.in(now) {
-		r = failingRun{FailingRun: wire.FailingRun{Job: run.Job, Token: run.Token, Since: now}, leader: spec.Leader, well: wire.DoesWell(spec.Retry)}
+		r = failingRun{FailingRun: wire.FailingRun{Job: key.record, Token: run.Token, Since: now}, leader: spec.Leader, well: wire.DoesWell(spec.Retry)}
 	}
 	r.Attempt, r.Error, r.Next = run.Attempt, wire.FailingError(err.Error()), now.Add(wait).Truncate(time.Millisecond)
 	r.Failures++
@@ -52,10 +55,10 @@ func (f *Failing) Add(run jobs.Run, spec *jobs.Spec, err error, now time.Time, w
 }
 
 // End records that a run has ended.
-func (f *Failing) End(job string, token int64) {
+func (f *Failing) End(run jobs.Run) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.runs, grant{job, token})
+	delete(f.runs, grantOf(run))
 }
 
 // List returns the runs that fail now, for a heartbeat: leader tasks first, since nothing else
@@ -93,8 +96,9 @@ func (f *Failing) Since(now time.Time) map[string]time.Time {
 	defer f.mu.Unlock()
 	by := map[string]time.Time{}
 	for _, r := range f.runs {
-		if first, known := by[r.Job]; r.Failures > 1 && r.in(now) && (!known || r.Since.Before(first)) {
-			by[r.Job] = r.Since
+		job, _ := naming.SplitKeyed(r.Job)
+		if first, known := by[job]; r.Failures > 1 && r.in(now) && (!known || r.Since.Before(first)) {
+			by[job] = r.Since
 		}
 	}
 	return by

@@ -21,6 +21,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/schedules"
 )
 
 // client is a connection to a fleet: commands read from it and control its jobs.
@@ -141,8 +142,19 @@ func (a *client) findJob(ctx context.Context, name string) (*jobs.Job, error) {
 	if j, ok := a.registry.Get(name); ok {
 		return j, nil
 	}
-	if protocol.ValidKeyed(name) && a.worker != nil { // which says whether it is there
-		return nil, nil
+	if job, key := naming.SplitKeyed(name); protocol.ValidKeyed(name) {
+		if a.worker != nil { // which says whether it is there
+			return nil, nil
+		}
+		if base, ok := a.registry.Get(job); ok && base.Schedule().Stored() {
+			s, err := schedules.Of(a.store.Store, base)
+			if err == nil {
+				base, err = s.JobOf(ctx, key)
+			}
+			if !errors.Is(err, schedules.ErrNotFound) { // its record may be there
+				return base, a.explain(name, err)
+			}
+		}
 	}
 	if !naming.Valid(name) && a.worker != nil { // it would be another path
 		return nil, &usageError{fmt.Errorf("%q %s", name, naming.Rule), a.cmd}
