@@ -397,7 +397,7 @@ func (c *contender) readLocked(k *protocol.Keyed, resumed time.Time) {
 
 // restsLocked reports whether nothing of a stored schedule is due soon.
 func (c *contender) restsLocked() bool {
-	if c.active || c.Pending != nil || len(c.Running)+len(c.Open) > 0 || c.working.Load() > 0 || !c.Record.IsRead() {
+	if c.active || c.Pending != nil || len(c.Running)+len(c.Open) > 0 || c.working.Load() > 0 || c.Room.IsShort() || !c.Record.IsRead() {
 		return false
 	}
 	step := c.stepLocked(c.s.clock.Ms())

@@ -382,3 +382,30 @@ func TestLongRunsHideNothing(t *testing.T) {
 		f.sleepTo(2 * time.Minute)
 	})
 }
+
+func TestSchedulesWithoutRoomWaitInMemory(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("report", "", takes(8*time.Second), jobs.WithSchedules(), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
+		f.startMany(1, scheduler.WithMaxRuns(2))
+		f.sleepTo(2500 * time.Millisecond)
+		for i := range 10 {
+			f.put(fmt.Sprint("k", i), "@at 2000-01-01T00:00:10Z")
+		}
+		reads := 0
+		f.replicas[0].link.set(func(c call) fault {
+			if c.verb == verbSync {
+				reads++
+			}
+			return fault{}
+		})
+		for done := range 5 {
+			f.sleepTo(10*time.Second + time.Duration(done)*8*time.Second + time.Second)
+			require.Equal(f.t, 10-2*done, f.loaded())
+		}
+		f.sleepTo(55 * time.Second)
+		for i := range 10 {
+			require.Len(f.t, f.runs.of(fmt.Sprint("report/k", i)), 1)
+		}
+		require.Less(f.t, reads, 100)
+	})
+}
