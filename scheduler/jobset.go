@@ -4,14 +4,17 @@ import (
 	"github.com/solotick/solotick/scheduler/internal/plan"
 
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
 )
 
 // jobSet is what a replica knows of its jobs at one time. It is never changed, only replaced.
@@ -66,10 +69,27 @@ func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 func (s *Scheduler) Add(list ...*jobs.Job) error {
 	s.updating.Lock()
 	defer s.updating.Unlock()
+	if err := keepsSchedules(s.store, list); err != nil {
+		return err
+	}
 	if err := s.registry.Add(list...); err != nil {
 		return fmt.Errorf("scheduler: add: %w", err)
 	}
 	s.updateLocked()
+	return nil
+}
+
+// keepsSchedules returns an error if the store keeps no schedules and one of the jobs runs by such.
+func keepsSchedules(store lease.Store, list []*jobs.Job) error {
+	for _, job := range list {
+		if job == nil || !job.Schedule().Stored() {
+			continue
+		}
+		if _, err := store.GetSchedules(context.Background(), nil); errors.Is(err, protocol.ErrNoIndex) {
+			return fmt.Errorf("scheduler: job %q: %w", job.Name(), err)
+		}
+		break
+	}
 	return nil
 }
 

@@ -110,8 +110,11 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	for _, g := range o.groups {
 		fault(naming.Valid(g), "group", g, naming.Rule)
 	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if registry != nil && !protocol.IsNil(store) {
+		faults = append(faults, keepsSchedules(store, registry.All()))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 
 	observed := len(o.observe) > 0

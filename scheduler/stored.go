@@ -8,6 +8,7 @@ import (
 	"github.com/solotick/solotick/scheduler/internal/storehealth"
 
 	"context"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -184,6 +185,10 @@ func (l *loader) due(job string, shares []int, from time.Duration, most int) []p
 	defer cancel()
 	began := time.Now()
 	names, err := l.store.DueSchedules(ctx, job, shares, l.clock.Now().Add(from), most/len(shares)+1)
+	if errors.Is(err, protocol.ErrNoIndex) { // a job that Update has brought
+		l.unreadable(err)
+		return nil
+	}
 	l.bounded(storehealth.Reads, began, err)
 	return names
 }

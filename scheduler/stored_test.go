@@ -409,3 +409,31 @@ func TestSchedulesWithoutRoomWaitInMemory(t *testing.T) {
 		require.Less(f.t, reads, 100)
 	})
 }
+
+// noIndex is a store that keeps no schedules.
+type noIndex struct{ protocol.Store }
+
+func (noIndex) GetSchedules(context.Context, []string) ([]protocol.Keyed, error) {
+	return nil, protocol.ErrNoIndex
+}
+
+func (noIndex) DueSchedules(context.Context, string, []int, time.Time, int) ([]protocol.DueName, error) {
+	return nil, protocol.ErrNoIndex
+}
+
+func TestStoreWithoutAnIndexRefusesSuchJobs(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("report", "", takes(0), jobs.WithSchedules())
+		f.job("other", "@every 1s", takes(0))
+		_, err := scheduler.New(noIndex{f.store}, f.registry(f.jobs...))
+		require.ErrorIs(f.t, err, protocol.ErrNoIndex)
+		require.ErrorContains(f.t, err, `job "report"`)
+		r := f.startBoth("a", f.jobs[1:], func(l *link) protocol.Store { return noIndex{l} })
+		f.sleepTo(2 * time.Second)
+		require.ErrorIs(f.t, r.Add(f.jobs[0]), protocol.ErrNoIndex)
+		r.Update(f.registry(f.jobs...))
+		f.sleepTo(10 * time.Second)
+		require.True(f.t, r.Ready(), "the store is not away")
+		require.Len(f.t, f.runs.of("other"), 10)
+	})
+}
