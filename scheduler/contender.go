@@ -20,6 +20,7 @@ import (
 type contender struct {
 	s       *Scheduler
 	base    *contender   // of the job whose schedule this is; nil of a job
+	job     string       // the name of the job
 	key     string       // of the schedule
 	working atomic.Int32 // handlers that run
 	backup  atomic.Bool  // others claim its ticks before this replica, as far as it knows
@@ -34,19 +35,11 @@ type contender struct {
 }
 
 func newContender(s *Scheduler, definition *jobs.Job) *contender {
-	c := &contender{s: s}
+	c := &contender{s: s, job: definition.Name()}
 	c.slot = admission.NewSlot(c)
 	room := admission.NewRoom(s.capacity, &admission.Waiter{Wake: c.roomFreed, Verify: c.verify, Order: rand.Uint64()})
 	c.View = job.New(s.self, s.common.Define(definition), room)
 	return c
-}
-
-// job returns the name of the job.
-func (c *contender) job() string {
-	if c.base != nil {
-		return c.base.Name
-	}
-	return c.Name
 }
 
 // IsBackup reports whether others claim the job's ticks before this replica.
@@ -97,7 +90,7 @@ func (c *contender) emitLocked(e Event) {
 // skippedLocked reports ticks that were settled without a run.
 func (c *contender) skippedLocked(list ...job.Skipped) {
 	for _, t := range list {
-		c.emitLocked(TicksSkipped{Job: c.job(), Key: c.key, To: utc(t.To), Count: t.Count, Outcome: t.Outcome, Reason: t.Reason})
+		c.emitLocked(TicksSkipped{Job: c.job, Key: c.key, To: utc(t.To), Count: t.Count, Outcome: t.Outcome, Reason: t.Reason})
 	}
 }
 

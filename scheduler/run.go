@@ -50,7 +50,7 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	s.working.Add()
 	s.ending.Add()
 	r := &run{c: c, lease: l, spec: c.Spec, replace: c.Spec.Overlap == jobs.Replace && s.capacity.Max > 0, room: c.Room.HandOver(c.Spec.Weight), about: jobs.Run{
-		Namespace: s.namespace, Job: c.job(), Key: c.key, Replica: s.replica,
+		Namespace: s.namespace, Job: c.job, Key: c.key, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l, Payload: jobs.Payload(a.Payload),
 	}}
 	r.work = chain.NewThen(c.Job, chain.Hooks{Wrappers: s.wrappers, OnRetry: r.onRetry, BeforeAttempt: r.recordAttempt, Stopping: s.stopped})
@@ -214,7 +214,7 @@ func (r *run) giveBack() {
 	case !r.once():
 		_ = l.Release(c.s.ends) // else the lease runs out
 	case r.end(wire.Lost) == nil:
-		c.s.observe(TicksSkipped{Job: c.job(), Key: c.key, To: r.about.Tick, Count: 1, Outcome: wire.Lost, Reason: wire.ReasonTakeovers})
+		c.s.observe(TicksSkipped{Job: c.job, Key: c.key, To: r.about.Tick, Count: 1, Outcome: wire.Lost, Reason: wire.ReasonTakeovers})
 	}
 	c.ended(l, true)
 }

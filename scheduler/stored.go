@@ -259,7 +259,7 @@ func (l *loader) begin(base *contender, k *protocol.Keyed) {
 		return
 	}
 	_, key := naming.SplitKeyed(k.Name)
-	c := &contender{s: l.Scheduler, base: base, key: key}
+	c := &contender{s: l.Scheduler, base: base, job: base.job, key: key}
 	c.slot = admission.NewSlot(c)
 	room := admission.NewRoom(l.capacity, &admission.Waiter{Wake: c.roomFreed, Verify: c.verify, Order: rand.Uint64()})
 	base.mu.Lock()
@@ -268,7 +268,7 @@ func (l *loader) begin(base *contender, k *protocol.Keyed) {
 	c.View = job.New(l.replica, definition, room)
 	c.mu.Lock()
 	c.readLocked(k, resumed)
-	rests, due := c.restsLocked(), c.NextDue(c.Cursor.Watermark)
+	rests, due := restsLocked(c), c.NextDue(c.Cursor.Watermark)
 	c.mu.Unlock()
 	switch {
 	case !rests:
@@ -379,8 +379,7 @@ func (l *loader) drop(c *contender) {
 // update has the contenders of jobs that were removed end, and those of others read again.
 func (l *loader) update(byName map[string]*contender) {
 	for _, c := range l.all() {
-		base, _ := naming.SplitKeyed(c.Name)
-		if byName[base] != c.base {
+		if byName[c.job] != c.base {
 			c.remove()
 			l.drop(c)
 			continue
@@ -401,7 +400,7 @@ func (c *contender) readLocked(k *protocol.Keyed, resumed time.Time) {
 }
 
 // restsLocked reports whether nothing of a stored schedule is due soon.
-func (c *contender) restsLocked() bool {
+func restsLocked(c *contender) bool {
 	if c.active || c.Pending != nil || len(c.Running)+len(c.Open) > 0 || c.working.Load() > 0 || c.Room.IsShort() || !c.Record.IsRead() {
 		return false
 	}
@@ -411,7 +410,7 @@ func (c *contender) restsLocked() bool {
 
 // leaveLocked drops the contender of a stored schedule if nothing of it is due soon.
 func (c *contender) leaveLocked() {
-	if c.base != nil && !c.gone && c.restsLocked() {
+	if c.base != nil && !c.gone && restsLocked(c) {
 		c.removeLocked()
 		c.s.loader.drop(c)
 	}

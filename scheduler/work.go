@@ -175,7 +175,7 @@ func (c *contender) ask(r *job.Request) reply {
 	if err == nil {
 		c.s.clockSeen(r.Sent, a.received, a.answer.Now)
 		if c.s.observed {
-			c.s.observe(Claimed{Job: c.job(), Key: c.key, Tick: utc(r.Claim.Tick), Status: a.answer.Status, Took: time.Since(r.Began)})
+			c.s.observe(Claimed{Job: c.job, Key: c.key, Tick: utc(r.Claim.Tick), Status: a.answer.Status, Took: time.Since(r.Began)})
 		}
 	}
 	a.failed = err != nil || a.answer.Status == protocol.OutOfBounds // a look at the clock comes before the next try
