@@ -8,6 +8,8 @@ SHELL := bash
 TESTTIMEOUT ?= 18m
 # So many packages are tested at a time: one more than there are processors, since many of them wait.
 TESTSATONCE ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+# The race detector makes garbage dear.
+export GOGC ?= 200
 # The linter vets, with govet.
 TESTFLAGS := -race -vet=off -shuffle=on -ldflags="-s -w" -timeout=$(TESTTIMEOUT)
 # Each fuzz target's share of `make fuzz`.

@@ -61,7 +61,7 @@ var jobKeys = []key[Job]{
 	field("groups", groupNames, func(j *Job) *[]string { return &j.Spec.Groups },
 		"only replicas of one of these groups run the job").orInDefaults().defaultsTo("none: any replica"),
 	field("history", number(limits.MinHistory, limits.MaxHistory, ""), func(j *Job) *int { return &j.Spec.History },
-		"how many settled ticks are kept to be looked at").orInDefaults(),
+		"how many settled ticks are kept to be looked at; 4 of each key with schedules: stored, unless the job itself says").orInDefaults(),
 	field("history_bytes", number(0, limits.MaxHistoryBytes, ""), func(j *Job) *int { return &j.Spec.HistoryBytes },
 		"how many bytes of the store they may take, at least 512 for each that may be kept; 0 is 4 KiB each").orInDefaults(),
 	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
@@ -88,8 +88,8 @@ var notifyKeys = []key[Notify]{
 		"how many ticks of the job go wrong in a row before the receivers of notifications are notified").defaultsTo("1"),
 }
 
-// maxAfter is no more than the least history.
-const maxAfter = limits.MinHistory
+// maxAfter is no more than what a store remembers of a job in any case.
+const maxAfter = 16
 
 var (
 	httpURL    = checked("a URL such as https://example.com/check", "absolute, http or https", "^[Hh][Tt][Tt][Pp][Ss]?://", requestURLRule)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
@@ -71,6 +72,12 @@ func (r *reader) job(v value, base jobs.Spec, first map[string]value, c *Config)
 	}
 	if strings.EqualFold(strings.TrimSpace(job.Spec.Schedule), "@triggered") && !r.has(v, "jitter") {
 		job.Spec.Jitter = 0
+	}
+	if strings.EqualFold(strings.TrimSpace(job.Spec.Schedule), "@stored") && !r.has(v, "history") {
+		job.Spec.History = limits.MinHistory
+	}
+	if after := job.Notify.After; after > job.Spec.History {
+		r.fault(r.at[join(join(v.path, "notify"), "after")], "must be at most history, %d", job.Spec.History)
 	}
 	work := r.kindOfWork(v)
 	r.specFaults(v, job.Spec)

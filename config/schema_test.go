@@ -54,7 +54,7 @@ func TestTheSchemaRefusesWhatItCanSee(t *testing.T) {
 		job("", "timeout: soon").yaml, job("", "retry: {max_attempts: 0}").yaml, job("", "overlap: never").yaml, job("", "paused: 'yes'").yaml,
 		job("", "exec: {command: [x]}").yaml, kind("", "exec: {command: x}").yaml, kind("", "exec: {}").yaml, kind("", "http: {}").yaml,
 		kind("", "paused: true").yaml, bare("", "name: a\nlog: {message: m}").yaml, bare("", "schedule: '@daily'\nlog: {message: m}").yaml,
-		"defaults: {name: a}\n" + aJob, "defaults: {history: 15}\n" + aJob,
+		"defaults: {name: a}\n" + aJob, "defaults: {history: 3}\n" + aJob,
 	} {
 		require.Error(t, validate(text), text)
 		_, err := config.Parse("f", []byte(text), testEnv)

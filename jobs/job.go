@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs/schedule"
 )
@@ -71,8 +72,11 @@ func WithHistory(n int) Option { return func(s *Spec) { s.History = n } }
 func WithLeader() Option { return func(s *Spec) { s.Leader = true } }
 
 // WithSchedules makes the job run by schedules that lie in the store, one for each key: see package
-// schedules. The job's own schedule must then be "" or "@stored".
-func WithSchedules() Option { return func(s *Spec) { s.Schedule = stored } }
+// schedules. The job's own schedule must then be "" or "@stored". Each key keeps 4 settled ticks, unless
+// [WithHistory] comes after it.
+func WithSchedules() Option {
+	return func(s *Spec) { s.Schedule, s.History = stored, limits.MinHistory }
+}
 
 const stored = "@stored"
 

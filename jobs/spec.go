@@ -127,7 +127,7 @@ type Spec struct {
 	Weight int `json:",omitempty"`
 
 	// History is how many settled ticks of the job the store keeps for people to look at, from
-	// 16 to 1,000. A range of ticks that were settled together counts as one. What
+	// 4 to 1,000; 4 is the default of each key of a job with stored schedules. A range of ticks that were settled together counts as one. What
 	// runs does not depend on it.
 	History int `json:",omitempty"`
 	// HistoryBytes is how many bytes of the store they may take. The errors that are kept with them

@@ -8,9 +8,9 @@ const (
 	// MaxCatchUp is the most ticks that may be caught up: every replica counts the rest of a
 	// backlog.
 	MaxCatchUp = 10_000
-	// MinHistory and MaxHistory bound how many outcomes a job keeps. A store remembers MinHistory
-	// of them in any case.
-	MinHistory = 16
+	// MinHistory and MaxHistory bound how many outcomes a job keeps. MinHistory is what each key of a
+	// job with stored schedules keeps, if the job does not say.
+	MinHistory = 4
 	MaxHistory = 1000
 	// MinOutcome is the least share of a history's bytes that an outcome has, and MaxHistoryBytes
 	// the most of all.

@@ -242,8 +242,8 @@ type Policy struct {
 	// Jitter is how much later than its instant a tick may be due, at most.
 	Jitter time.Duration
 
-	// History is how many settled ticks of the name are kept to be looked at: from Remembered to
-	// MaxHistory. 0 means [History].
+	// History is how many settled ticks of the name are kept to be looked at: from MinHistory to
+	// MaxHistory. 0 means [History]. The last Remembered are known to the store in any case.
 	History int
 }
 

@@ -57,8 +57,8 @@ const (
 	Remembered = 16
 	// History is how many it keeps to be looked at, unless the [Policy] of the name says otherwise.
 	History = 128
-	// MaxHistory is the most that a Policy can ask for.
-	MaxHistory = 1000
+	// MinHistory and MaxHistory are the least and the most that a Policy can ask for.
+	MinHistory, MaxHistory = 4, 1000
 )
 
 // Outcome is how a tick was settled: a word of lower-case letters and underscores, such as those of

@@ -192,7 +192,7 @@ func (p Policy) check(f *faults) {
 		check(f, p.Burst >= 1 && p.Burst <= maxBurst, "policy burst", p.Burst, "must be from 1 to 1000000")
 	}
 	notNegative(f, "policy jitter", p.Jitter)
-	check(f, p.History == 0 || p.History >= Remembered && p.History <= MaxHistory, "policy history", p.History, "must be from 16 to 1000, or 0")
+	check(f, p.History == 0 || p.History >= MinHistory && p.History <= MaxHistory, "policy history", p.History, "must be from 4 to 1000, or 0")
 }
 
 // Validate returns every fault of t, joined, or nil.

@@ -275,7 +275,7 @@ func (r *Record) remember(s protocol.Settled, request string, at *Moment) protoc
 	}
 	r.news = append(r.news, s)
 	r.Settled = append(r.Settled, Settled{s, request})
-	r.Settled = r.Settled[max(0, len(r.Settled)-r.Policy.Kept()):]
+	r.Settled = r.Settled[max(0, len(r.Settled)-max(r.Policy.Kept(), protocol.Remembered)):]
 	return s
 }
 

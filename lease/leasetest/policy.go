@@ -102,7 +102,7 @@ func faultyPoliciesAreRefused(f *fixture) {
 		"a limit of nothing":      {Every: time.Hour},
 		"too great a burst":       {Every: time.Hour, Burst: 1_000_001},
 		"a limit of too many":     {Every: time.Microsecond, Burst: 1},
-		"too short a history":     {History: protocol.Remembered - 1},
+		"too short a history":     {History: protocol.MinHistory - 1},
 		"too long a history":      {History: protocol.MaxHistory + 1},
 		"a history below nothing": {History: -1},
 		"a negative jitter":       {Jitter: -1},

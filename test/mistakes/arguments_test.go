@@ -132,7 +132,7 @@ var arguments = []struct {
 		`job "j": retry.max_attempts: "0" must be at least 1` + "\n" + `delivery: "" must be one of at_least_once, at_most_once` + "\n" +
 			`overlap: "" must be one of forbid, allow, queue, replace` + "\n" + `misfire: "" must be one of skip, latest, all` + "\n" +
 			`weight: "0" must be from 1 to 1000000` + "\n" +
-			`history: "0" must be from 16 to 1000`},
+			`history: "0" must be from 4 to 1000`},
 	{"several at once", job("a b", "* * *", jobs.WithTimezone("X"), jobs.WithTimeout(-1)), `job "a b": name: "a b" ` + nameRule + "\n" +
 		`timezone: "X" must be a name of the IANA time zone database, such as Europe/Berlin` + "\n" +
 		`schedule: "* * *" must have 5 fields, or 6 with leading seconds, and has 3` + "\n" + `timeout: "-1ns" must be at least 0s`},

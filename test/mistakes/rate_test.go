@@ -34,5 +34,5 @@ func TestRateOfAJobHoldsForEveryCaller(t *testing.T) {
 	}
 	require.Equal(t, 1, accepted)
 	require.Equal(t, protocol.MaxHistory, limits.MaxHistory, "what a job may ask for, a store keeps")
-	require.Equal(t, protocol.Remembered, limits.MinHistory)
+	require.Equal(t, protocol.MinHistory, limits.MinHistory)
 }
