@@ -17,6 +17,7 @@ import (
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/schedules"
 )
 
 // actionResult is the result of an order on one job.
@@ -72,6 +73,8 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 	case page.Forget:
 		f, err := c.fleet.Forget(ctx, job, o.Act)
 		return actionResult{answer: f}, err
+	case page.Delete:
+		return actionResult{}, c.deleteStored(ctx, job, o)
 	case page.Release:
 		held, err := c.fleet.ForceRelease(ctx, o.lock, int64(o.token), o.Act)
 		if err == nil && !held {
@@ -93,6 +96,20 @@ func (c *Console) trigger(ctx context.Context, name string, o fleet.TriggerOptio
 		return fleet.Triggered{}, err
 	}
 	return s.Trigger(ctx, key, o)
+}
+
+// deleteStored deletes a stored schedule JOB/KEY, if it has the order's revision.
+func (c *Console) deleteStored(ctx context.Context, name string, o order) error {
+	job, key := naming.SplitKeyed(name)
+	s, err := c.schedulesOf(job)
+	if err != nil {
+		return err
+	}
+	deleted, err := s.Delete(ctx, key, schedules.IfRevision(o.revision), schedules.As(o.Act))
+	if err == nil && !deleted {
+		err = notFound(fmt.Sprintf("there is no schedule %s", key))
+	}
+	return err
 }
 
 // expire makes the next page read again.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
@@ -53,6 +55,17 @@ func (a actionRoute) confirm(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	own := false
+	if naming.IsKeyed(name) {
+		_, row, err := q.describeStored(name)
+		if err != nil {
+			return nil, err
+		}
+		s, own = q.from, row.Payload != ""
+		if o.revision == "" && o.action == page.Delete { // the schedule that is shown is deleted, not one that is put meanwhile
+			o.revision = row.Revision
+		}
+	}
 	if o.action == page.Cancel && o.tick.IsZero() { // the run that is shown is cancelled, not one that begins meanwhile
 		open, err := q.c.fleet.Open(q.r.Context(), name)
 		if err != nil {
@@ -73,7 +86,7 @@ func (a actionRoute) confirm(q *request) (any, error) {
 	if shown.Total == 0 {
 		return nil, notFound(fmt.Sprintf("there is no job %s", name))
 	}
-	shown.Back, shown.Payload = "/jobs/"+name, o.action == page.Trigger
+	shown.Back, shown.Payload, shown.Own = page.JobPath(name), o.action == page.Trigger, own
 	return shown, nil
 }
 
@@ -146,8 +159,12 @@ func (o *order) confirmation(s *reading, names []string) page.ConfirmPage {
 	var paused, running, waiting int
 	var next time.Time
 	var ahead time.Duration
-	for i := range s.Status.Jobs {
-		j := &s.Status.Jobs[i]
+	list := s.Status.Jobs
+	if s.Stored != nil {
+		list = []fleet.JobStatus{*s.Stored}
+	}
+	for i := range list {
+		j := &list[i]
 		if _, ok := slices.BinarySearch(names, j.Name); !ok {
 			continue
 		}
@@ -185,7 +202,7 @@ func (o *order) confirmation(s *reading, names []string) page.ConfirmPage {
 	case ahead > 0:
 		fact(s.Say("The watermark lies %s in the future, at most.", ahead.Round(time.Second)))
 	}
-	if !next.IsZero() && o.action != page.Forget {
+	if !next.IsZero() && o.action != page.Forget && o.action != page.Delete {
 		fact(s.Say("The next tick is at %s.", next.UTC().Format("2006-01-02 15:04:05 MST")))
 	}
 	return shown
@@ -202,8 +219,11 @@ func (a actionRoute) submit(q *request) *problem {
 		q.redirect("/")
 	case page.Release:
 		q.redirect("/locks")
+	case page.Delete: // nor has the schedule
+		job, _ := naming.SplitKeyed(q.r.PathValue("job"))
+		q.redirect(page.JobPath(job) + "/schedules")
 	case page.Pause, page.Resume, page.Trigger, page.Cancel, page.Repair:
-		q.redirect("/jobs/" + q.r.PathValue("job"))
+		q.redirect(page.JobPath(q.r.PathValue("job")))
 	}
 	return nil
 }

@@ -36,6 +36,8 @@ type order struct {
 	payload jobs.Payload  // of a trigger
 	tick    time.Time     // of a cancel; zero for the tick that runs, or else the one that waits
 
+	revision string // of the schedule that is to be deleted
+
 	lock  string // to be released
 	token int    // of the grant that is to end
 
@@ -77,6 +79,11 @@ func (o *order) bind(p *view.Parameters) {
 		p.Required("name")
 		p.Number("token", &o.token, 1, 1<<53-1, 0)
 		p.Required("token")
+	case page.Delete:
+		view.Checked(p, "revision", &o.revision, view.AnyText)
+		if !o.asked {
+			p.Required("revision")
+		}
 	case page.Pause, page.Resume, page.Repair, page.Forget:
 	}
 }
@@ -156,7 +163,7 @@ func (q *request) order(action page.Action, bulk bool) (order, error) {
 		return o, badQuery(err)
 	}
 	if !q.api {
-		o.payload = jobs.Payload(strings.ReplaceAll(string(o.payload), "\r\n", "\n")) // as forms send the end of a line
+		o.payload = unixLines(o.payload)
 	}
 	return o, nil
 }

@@ -205,12 +205,12 @@ func (q *request) withNotified(job string) (*view.Snapshot, error) {
 
 func (q *request) tick(query view.TickQuery, s *reading) (any, error) {
 	e, err := q.explain(&query, s)
-	return view.Tick(s.Snapshot, e, query, s.now()), err
+	return view.Tick(q.from.Snapshot, e, query, s.now()), err
 }
 
 func (q *request) why(query view.TickQuery, s *reading) (any, error) {
 	e, err := q.explain(&query, s)
-	return view.Why(s.Snapshot, e, query, s.now()), err
+	return view.Why(q.from.Snapshot, e, query, s.now()), err
 }
 
 // explanation explains a tick; without one, that which fleet.Why chooses.
@@ -224,6 +224,11 @@ func (q *request) explain(query *view.TickQuery, s *reading) (e fleet.Explanatio
 		return e, err
 	}
 	query.Job = q.r.PathValue("job")
+	if naming.IsKeyed(query.Job) && !q.api {
+		if _, _, err := q.describeStored(query.Job); err != nil {
+			return e, err
+		}
+	}
 	return q.c.fleet.Why(q.r.Context(), query.Job, q.c.jobOf(q.r.Context(), s, query.Job), query.Tick, q.from.Wording)
 }
 

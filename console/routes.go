@@ -48,7 +48,7 @@ var routes = func() []route {
 			list = append(list, route{method: "GET", pattern: "/api/v1" + p.api, needs: Read, serve: answer(p.make)})
 		}
 	}
-	return slices.Concat(list, actionRoutes(), scheduleRoutes())
+	return slices.Concat(list, actionRoutes(), scheduleRoutes(), storedRoutes())
 }()
 
 // pageRoute is a view that pages and the API have in common.
@@ -142,9 +142,12 @@ func (q *request) lookup(r *http.Request) *route {
 }
 
 // isPage reports whether a path that ends like a format is a page as it stands: the calendar, a
-// file, or a job of that name.
+// file, a schedule of any key, or a job of that name.
 func (q *request) isPage(path string) bool {
 	name, ok := strings.CutPrefix(path, "/jobs/")
+	if _, key, found := strings.Cut(name, "/schedules/"); found && naming.Valid(key) {
+		return true
+	}
 	if !ok || strings.Contains(name, "/") || !naming.Valid(name) {
 		return strings.HasPrefix(path, "/static/")
 	}

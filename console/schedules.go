@@ -41,9 +41,13 @@ func scheduleRoutes() []route {
 // ofKey makes the job of the path JOB/KEY.
 func ofKey(of func(*request) (any, error)) func(*request) (any, error) {
 	return func(q *request) (any, error) {
-		q.r.SetPathValue("job", q.r.PathValue("job")+"/"+q.r.PathValue("key"))
+		q.joinKey()
 		return of(q)
 	}
+}
+
+func (q *request) joinKey() {
+	q.r.SetPathValue("job", naming.Keyed(q.r.PathValue("job"), q.r.PathValue("key")))
 }
 
 // schedulesOf returns the schedules of a job.

@@ -93,7 +93,9 @@ func (q *request) context(shown any) page.Context {
 	if q.from != nil {
 		c.Now = q.from.now()
 	}
-	if _, form := shown.(page.ConfirmPage); q.from != nil && !form { // a form in which somebody writes is not updated
+	_, confirms := shown.(page.ConfirmPage)
+	_, edits := shown.(page.EditPage)
+	if q.from != nil && !confirms && !edits { // a form in which somebody writes is not updated
 		c.Events = q.prefix + "/events?after=" + q.c.events.id(q.from.seq)
 	}
 	return c

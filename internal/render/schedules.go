@@ -14,7 +14,7 @@ func StoredSchedules(v View, list []schedules.Schedule) *Table {
 	t := NewTable("KEY", "SCHEDULE", "ZONE", "NEXT", "NOW", "PAYLOAD", "UPDATED", "BY")
 	for _, row := range list {
 		v := v.In(Zone(row.Timezone))
-		t.Add(Row(row.Key, spec(row), row.Timezone, v.Tick(row.Next), activity(row), payloadSize(row), v.Ago(row.Updated), row.UpdatedBy)...)
+		t.Add(Row(row.Key, Spec(row), row.Timezone, v.Tick(row.Next), activity(row), payloadSize(row), v.Ago(row.Updated), row.UpdatedBy)...)
 	}
 	return t
 }
@@ -23,7 +23,7 @@ func StoredSchedules(v View, list []schedules.Schedule) *Table {
 func StoredSchedule(v View, job string, row schedules.Schedule, coming []time.Time) Facts {
 	var f Facts
 	f.Add("schedule", job+"/"+row.Key)
-	lines := []string{spec(row) + " " + row.Timezone}
+	lines := []string{Spec(row) + " " + row.Timezone}
 	if s, err := wire.ParseSchedule(job+"/"+row.Key, row.Timezone+" "+row.Cron); err == nil && s.Words(nil) != s.String() {
 		lines = append(lines, s.Words(nil))
 	}
@@ -53,7 +53,8 @@ func StoredSchedule(v View, job string, row schedules.Schedule, coming []time.Ti
 	return f
 }
 
-func spec(row schedules.Schedule) string {
+// Spec writes when a schedule ticks, as jobs have it.
+func Spec(row schedules.Schedule) string {
 	if row.At.IsZero() {
 		return row.Cron
 	}

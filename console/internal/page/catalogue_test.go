@@ -173,7 +173,7 @@ func TestCatalogueHasWhatIsSaidAndNoMore(t *testing.T) {
 		}
 	}
 	require.Greater(t, sentences, 200)
-	kinds := []string{"outcome", "entry", "state", "sort", "title", "verdict", "effect", "action", "act", "status", "clock", "condition", "timeline"}
+	kinds := []string{"outcome", "entry", "state", "sort", "title", "verdict", "effect", "action", "act", "status", "clock", "condition", "timeline", "field", "hint"}
 	for key, english := range texts().Words {
 		kind, _, _ := strings.Cut(key, ".")
 		assert.True(t, said[key] || slices.Contains(kinds, kind), "no page has %s", key)

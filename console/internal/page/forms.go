@@ -1,5 +1,11 @@
 package page
 
+import (
+	"time"
+
+	"github.com/solotick/solotick/console/internal/view"
+)
+
 // LoginPage asks for a token.
 type LoginPage struct {
 	Failed string // why the last try did; "" at first
@@ -34,6 +40,7 @@ const (
 	Repair  Action = "repair"  // a watermark that lies in the future
 	Forget  Action = "forget"  // the record of a job that nobody serves
 	Release Action = "release" // a lock, by force
+	Delete  Action = "delete"  // a schedule in the store
 )
 
 // ConfirmPage asks whether to do something to jobs or a lock, and says what will happen.
@@ -44,10 +51,10 @@ type ConfirmPage struct {
 	Facts  []string // about the present, such as a holder: a sentence each
 	Fields []Field  // that the form sends besides the reason
 	Reason string   // that was sent before
-	// Payload says that the form asks for one.
-	Payload bool
-	Faults  []Fault // of the form that was sent before
-	Back    string  // the path below the prefix to go back to, with its query
+	// Payload says that the form asks for one, and Own that there is one without it.
+	Payload, Own bool
+	Faults       []Fault // of the form that was sent before
+	Back         string  // the path below the prefix to go back to, with its query
 }
 
 // Field is a field of a form that nobody sees.
@@ -59,4 +66,35 @@ type DonePage struct {
 	Done   []string // jobs, or the lock
 	Failed []Fault  // Field is the job or the lock, Rule why it was not done
 	Back   string
+}
+
+// EditPage is the form of a schedule in the store.
+type EditPage struct {
+	Job, Key  string  // Key is "" of a new one
+	Inputs    []Field // as they were typed, but for the next ones
+	Payload   string
+	Reason    string
+	Revision  string // that is edited; "" of a new one
+	Faults    []Fault
+	Preview   PreviewPage
+	Meanwhile bool         // somebody else has changed it since the form was made
+	Present   []view.Field // then, what it is now; none if it is deleted
+}
+
+// Wrong returns the faults of a field.
+func (p EditPage) Wrong(field string) (list []Fault) {
+	for _, f := range p.Faults {
+		if f.Field == field {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// PreviewPage is a part of EditPage: what a schedule would do.
+type PreviewPage struct {
+	Words  string      `json:"schedule_words"` // "" of one that is wrong
+	Zone   string      `json:"timezone"`
+	Coming []time.Time `json:"coming"`
+	Faults []Fault     `json:"faults"`
 }

@@ -29,7 +29,7 @@ type tab struct {
 
 // Tabs returns the navigation. The page of one job or tick is part of the jobs.
 func (f *frame) Tabs() (tabs []tab) {
-	within := map[string]string{"job": "jobs", "tick": "jobs", "why": "jobs"}
+	within := map[string]string{"job": "jobs", "tick": "jobs", "why": "jobs", "schedules": "jobs", "edit": "jobs"}
 	for _, name := range []string{"jobs", "timeline", "load", "fleet", "locks", "audit"} {
 		path := "/" + name
 		if name == "jobs" {

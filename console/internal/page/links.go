@@ -8,14 +8,27 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/internal/naming"
 )
 
-// Job returns the URL of a job's page.
-func (f *frame) Job(name string) string { return f.To("/jobs/" + url.PathEscape(name)) }
+// JobPath returns the path of the page of a job, or of a schedule in the store, JOB/KEY.
+func JobPath(name string) string {
+	job, key := naming.SplitKeyed(name)
+	if key == "" {
+		return "/jobs/" + url.PathEscape(job)
+	}
+	return "/jobs/" + url.PathEscape(job) + "/schedules/" + url.PathEscape(key)
+}
+
+// Job returns the URL of the page of a job, or of a schedule in the store.
+func (f *frame) Job(name string) string { return f.To(JobPath(name)) }
+
+// Stored returns the URL of the page of a schedule in the store.
+func (f *frame) Stored(job, key string) string { return f.Job(naming.Keyed(job, key)) }
 
 // Tick returns the URL of a tick's page.
 func (f *frame) Tick(job string, at time.Time) string {
-	return f.To(fmt.Sprintf("/jobs/%s/ticks/%d", url.PathEscape(job), at.UnixMilli()))
+	return f.To(fmt.Sprintf("%s/ticks/%d", JobPath(job), at.UnixMilli()))
 }
 
 // Why returns the URL of the page that explains a tick; that of a leader task has no time.
@@ -23,7 +36,7 @@ func (f *frame) Why(job string, at time.Time) string { return f.Do(job, "why", "
 
 // Do returns the link to the confirmation of an action on a job, or to another page of it.
 func (f *frame) Do(job, action string, query ...any) string {
-	return f.To("/jobs/"+url.PathEscape(job)+"/"+action, query...)
+	return f.To(JobPath(job)+"/"+action, query...)
 }
 
 // jobs returns the query of the page of jobs that is shown.
@@ -87,6 +100,19 @@ func (p part) Turns(previous, next string) (t turns) {
 		t.Next = p.with("after", next)
 	}
 	return t
+}
+
+// Every is how often a page is read again of which no event says that it has changed, and any other.
+func (p part) Every() string {
+	switch shown := p.V.(type) {
+	case view.SchedulesPage:
+		return "5s"
+	case view.JobPage:
+		if shown.Stored != nil {
+			return "5s"
+		}
+	}
+	return "30s"
 }
 
 // Only returns the link to the history of one outcome; of all for "".

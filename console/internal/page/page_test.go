@@ -23,7 +23,7 @@ var now = time.Date(2026, 11, 22, 11, 20, 31, 0, time.UTC)
 func every() []any {
 	return []any{
 		view.JobsPage{}, view.JobPage{}, view.TickPage{}, view.WhyPage{}, view.TimelinePage{}, view.LoadPage{}, view.FleetPage{}, view.LocksPage{},
-		view.AuditPage{}, LoginPage{}, ConfirmPage{}, DonePage{}, ErrorPage{},
+		view.AuditPage{}, view.SchedulesPage{}, EditPage{}, LoginPage{}, ConfirmPage{}, DonePage{}, ErrorPage{},
 	}
 }
 

@@ -45,6 +45,9 @@ func (f *frame) ZoneSaid() string {
 	if f.zone == nil && f.name == "jobs" {
 		return f.T("Times are in %s.", f.T("the zone of each job"))
 	}
+	if f.zone == nil && f.name == "schedules" {
+		return f.T("Times are in %s.", f.T("the zone of each schedule"))
+	}
 	return f.T("Times are in %s.", f.in(f.Now, "").Location())
 }
 

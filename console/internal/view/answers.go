@@ -6,6 +6,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/internal/wording"
 )
@@ -78,8 +79,9 @@ func answers(w wording.Wording, e fleet.Explanation, zone *time.Location) []Aske
 
 const clockLayout = "15:04:05.000"
 
-// candidates says what each live replica could do with a tick of a job.
+// candidates says what each live replica could do with a tick of a job, or of a schedule of one.
 func (s *Snapshot) candidates(name string) (list []Asked) {
+	name, _ = naming.SplitKeyed(name)
 	weight := 1
 	if job := s.Given[name]; job != nil {
 		weight = job.Spec().Weight

@@ -40,6 +40,8 @@ type JobPage struct {
 
 	Notifications *JobNotifications `json:"notifications"` // null where the store keeps nothing of them, or it was not read
 
+	Stored *StoredSchedule `json:"-"` // of the page of a schedule in the store; nil of a job's
+
 	described fleet.Description
 }
 

@@ -72,6 +72,9 @@ type JobRow struct {
 	schedule *schedule.Schedule // nil where there is none
 }
 
+// InStore reports whether its schedules lie in the store: it has no ticks of its own.
+func (j JobRow) InStore() bool { return j.schedule != nil && j.schedule.Stored() }
+
 // LeftOver reports whether only the store knows the job.
 func (j JobRow) LeftOver() bool { return slices.Contains(j.States, StateLeftOver) }
 

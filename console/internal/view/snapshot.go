@@ -18,6 +18,10 @@ type Snapshot struct {
 	// them. A job without any is shown with the revisions alone.
 	Definitions map[string][]fleet.Definition
 
+	// Stored is the schedule in the store that the page is about, JOB/KEY: it is none of the jobs. It is nil
+	// if the page is not about one.
+	Stored *fleet.JobStatus
+
 	Locks       []protocol.Lock // that are held or waited for, sorted by name; nil where the store has none
 	LocksMore   bool            // there are more than Locks has
 	Facts       []fleet.Fact    // of the fleet's journal, newest first

@@ -146,6 +146,11 @@ func (p JobPage) PlainText() string {
 		d.Coming = append(d.Coming, c.Tick)
 	}
 	facts = append(facts, render.Job(t.View, d)...)
+	if p.Stored != nil {
+		for _, field := range p.Stored.Fields {
+			facts.Add(field.Name, field.Value)
+		}
+	}
 	for _, c := range p.ClockChanges {
 		facts.Add("clock", c.Text)
 	}

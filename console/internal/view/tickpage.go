@@ -100,8 +100,11 @@ func Tick(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) TickPage
 	return p
 }
 
-// job returns a job of the snapshot; nil when it is not there.
+// job returns a job of the snapshot, or the schedule that it has besides; nil when it is not there.
 func (s *Snapshot) job(name string) *fleet.JobStatus {
+	if s.Stored != nil && s.Stored.Name == name {
+		return s.Stored
+	}
 	for i := range s.Status.Jobs {
 		if s.Status.Jobs[i].Name == name {
 			return &s.Status.Jobs[i]
