@@ -174,6 +174,9 @@ func (s *Schedules) Get(ctx context.Context, key string) (Schedule, error) {
 		return Schedule{}, fmt.Errorf("schedule %q: %w", key, ErrNotFound)
 	}
 	list, err := s.store.GetSchedules(ctx, []string{s.name(key)})
+	if err == nil {
+		err = list[0].Err
+	}
 	if err != nil {
 		return Schedule{}, err
 	}

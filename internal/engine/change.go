@@ -44,6 +44,7 @@ type work struct {
 	essential bool
 	claims    bool // what the rule wants changed decides a claim
 	removes   bool // the rule wants the value removed
+	over      bool // it is removed because the record is over
 	affirms   bool // the rule says that an earlier request has changed the value: see decide
 
 	before  leaseIndex
@@ -233,7 +234,8 @@ func (s *Session) decide(w *work) (*driver.Change, error) {
 	}
 	c.Drop = before.rest(c.Drop)
 	r, _ := w.state.(*record.Record)
-	removes := w.removes || r != nil && r.IsOver()
+	w.over = r != nil && r.IsOver()
+	removes := w.removes || w.over
 	if guessed == 0 && !removes && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
 		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
 		if !w.affirms || w.value.Version == (driver.Version{}) {

@@ -69,8 +69,9 @@ func (s *Session) WithdrawSchedule(ctx context.Context, q protocol.Withdraw) (fo
 	if err := q.Validate(); err != nil {
 		return false, err
 	}
-	err = s.scheduled(ctx, "delete", q.Name, func(r *record.Record, at *record.Moment) (err error) {
-		found, err = r.Withdraw(q, at)
+	err = s.scheduled(ctx, "delete", q.Name, func(w *recordWork, at *record.Moment) (err error) {
+		found, err = w.record.Withdraw(q, at)
+		w.removes = !w.record.Known // the index may still have what the store has lost
 		return err
 	})
 	return found, err
@@ -82,11 +83,11 @@ func (s *Session) PlanSchedule(ctx context.Context, p protocol.Plan) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	return s.scheduled(ctx, "plan", p.Name, func(r *record.Record, at *record.Moment) error { return r.Plan(p, at) })
+	return s.scheduled(ctx, "plan", p.Name, func(w *recordWork, at *record.Moment) error { return w.record.Plan(p, at) })
 }
 
 // scheduled applies a rule to the record of a schedule.
-func (s *Session) scheduled(ctx context.Context, what, name string, rule func(r *record.Record, at *record.Moment) error) error {
+func (s *Session) scheduled(ctx context.Context, what, name string, rule func(w *recordWork, at *record.Moment) error) error {
 	if _, err := s.index(); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (s *Session) scheduled(ctx context.Context, what, name string, rule func(r 
 	defer w.free()
 	w.essential = true
 	w.rule = func(at *record.Moment) []driver.Notification {
-		w.refused = rule(&w.record, at)
+		w.refused = rule(w, at)
 		w.affirms = w.refused == nil
 		return nil
 	}
@@ -104,8 +105,17 @@ func (s *Session) scheduled(ctx context.Context, what, name string, rule func(r 
 	return w.refused
 }
 
-// GetSchedules implements [protocol.Schedules].
+// GetSchedules implements [protocol.Schedules]. What it reads it notes for the claims that follow, unless
+// it has seen something newer: then the store went back, and the claim brings that back.
 func (s *Session) GetSchedules(ctx context.Context, names []string) ([]protocol.Keyed, error) {
+	return s.keyed(ctx, names, func(key string, v driver.Value) {
+		if known, ok := s.known.get(key); !ok || known.Version.Stamp <= v.Version.Stamp {
+			s.known.set(key, v)
+		}
+	})
+}
+
+func (s *Session) keyed(ctx context.Context, names []string, seen func(key string, v driver.Value)) ([]protocol.Keyed, error) {
 	if _, err := s.index(); err != nil {
 		return nil, err
 	}
@@ -121,14 +131,11 @@ func (s *Session) GetSchedules(ctx context.Context, names []string) ([]protocol.
 		if res.Err != nil {
 			return nil, failed("read", names[i], res.Err)
 		}
-		r := new(record.Record)
-		if err := s.decodeTo(r, names[i], res); err != nil {
-			return nil, err
-		}
 		list[i].Name = names[i]
-		if r.Scheduled {
+		r := new(record.Record)
+		if list[i].Err = s.decodeTo(r, names[i], res); list[i].Err == nil && r.Scheduled {
 			list[i] = protocol.Keyed{Record: r.View(names[i], record.At(res.Now)), Stored: r.Keyed, Withdrawn: r.Withdrawn, Look: r.Look()}
-			s.known.set(names[i], res.Value)
+			seen(names[i], res.Value)
 		}
 	}
 	return list, nil
@@ -148,7 +155,8 @@ func (s *Session) ListSchedules(ctx context.Context, job, prefix, cursor string,
 	if err != nil {
 		return nil, "", fmt.Errorf("list schedules: %w", err)
 	}
-	all, err := s.GetSchedules(ctx, slices.DeleteFunc(names, func(name string) bool { return !protocol.ValidKeyed(name) }))
+	names = slices.DeleteFunc(names, func(name string) bool { return !protocol.ValidKeyed(name) })
+	all, err := s.keyed(ctx, names, func(string, driver.Value) {})
 	for _, k := range all {
 		if k.IsScheduled() {
 			list = append(list, k)

@@ -251,3 +251,88 @@ func TestHolderOfALostScheduleIsFenced(t *testing.T) {
 		require.Equal(t, protocol.Keyed{Record: protocol.Record{Name: acme}}, s.get())
 	})
 }
+
+// A replica that reads a schedule after the store went back still knows which tick it has decided.
+func TestReadAfterSnapshotForgetsNoDecidedTick(t *testing.T) {
+	inSchedules(t, func(s *schedules) {
+		tick := in(time.Minute)
+		s.put("v1", tick)
+		restore := s.Memory().Snapshot()
+		time.Sleep(time.Minute)
+		s.settle(s.claim("v1", tick, in(time.Minute)), tick)
+		restore()
+		require.Less(t, s.get().Watermark, tick)
+		require.Equal(t, protocol.Unknown, s.claim("v1", tick, in(time.Minute)).Status)
+		require.Equal(t, tick, s.get().Watermark, "it was brought back")
+		require.Equal(t, protocol.Decided, s.claim("v1", tick, in(time.Minute)).Status)
+	})
+}
+
+func TestUnreadableScheduleHidesNoOther(t *testing.T) {
+	inSchedules(t, func(s *schedules) {
+		s.put("v1", in(time.Minute))
+		change := driver.Change{ID: "other", Data: []byte("not a record"), Due: time.Now()}
+		require.Equal(t, driver.Done, s.Memory().Do(t.Context(), []driver.Op{{Key: "report/bad", Change: &change}})[0].Status)
+		list, err := s.GetSchedules(t.Context(), []string{"report/bad", acme})
+		require.NoError(t, err)
+		require.ErrorIs(t, list[0].Err, protocol.ErrRecord)
+		require.False(t, list[0].IsScheduled())
+		require.Equal(t, "v1", list[1].Revision)
+		list, _, err = s.ListSchedules(t.Context(), "report", "", "", 10)
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+	})
+}
+
+// removals counts the changes of a store that remove a value.
+type removals struct {
+	*driver.Memory
+	n int
+}
+
+func (r *removals) Do(ctx context.Context, ops []driver.Op) []driver.Result {
+	for _, op := range ops {
+		if op.Change != nil && op.Change.Data == nil && op.Key == acme {
+			r.n++
+		}
+	}
+	return r.Memory.Do(ctx, ops)
+}
+
+func TestWithdrawalTakesWhatIsLostOutOfTheIndex(t *testing.T) {
+	r := &removals{Memory: new(driver.Memory)}
+	s, err := engine.NewSession(r, "fleet", engine.Options{})
+	require.NoError(t, err)
+	found, err := s.WithdrawSchedule(t.Context(), protocol.Withdraw{Name: acme})
+	require.NoError(t, err)
+	require.False(t, found)
+	require.Equal(t, 1, r.n)
+}
+
+func TestJournalGoesWithItsSchedule(t *testing.T) {
+	for name, runs := range map[string]bool{"at once": false, "at the last settlement": true} {
+		t.Run(name, func(t *testing.T) {
+			inSchedules(t, func(s *schedules) {
+				tick := in(time.Minute)
+				s.put("v1", tick)
+				require.NoError(t, s.Append(t.Context(), acme, "r", []byte("note")))
+				time.Sleep(time.Minute)
+				var a protocol.Answer
+				if runs {
+					a = s.claim("v1", tick, 0)
+				}
+				_, err := s.WithdrawSchedule(t.Context(), protocol.Withdraw{Name: acme})
+				require.NoError(t, err)
+				if runs {
+					s.settle(a, tick)
+				}
+				keys, _, err := s.Memory().Scan(t.Context(), "", "", 10)
+				require.NoError(t, err)
+				require.Empty(t, keys)
+				notes, err := s.Notes(t.Context(), acme, 10)
+				require.NoError(t, err)
+				require.Empty(t, notes)
+			})
+		})
+	}
+}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -54,7 +55,9 @@ func (s *Session) one(ctx context.Context, what string, w *recordWork) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	s.apply(ctx, &w.work)
+	if s.apply(ctx, &w.work); w.over && w.err == nil { // if this fails, they take room and no more
+		_ = errors.Join(s.removeJournal(ctx, w.key), s.removeProgress(ctx, w.key))
+	}
 	return failed(what, w.key, w.err)
 }
 

@@ -87,6 +87,7 @@ type Keyed struct {
 	Stored
 	Withdrawn bool      // it is kept for its open ticks only
 	Look      time.Time // when somebody must look at it; zero for never
+	Err       error     // it cannot be read; it is as if there were no schedule
 }
 
 // IsScheduled reports whether there is a schedule.
