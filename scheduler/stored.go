@@ -4,6 +4,7 @@ import (
 	"github.com/solotick/solotick/scheduler/internal/admission"
 	"github.com/solotick/solotick/scheduler/internal/job"
 	"github.com/solotick/solotick/scheduler/internal/membership"
+	"github.com/solotick/solotick/scheduler/internal/plan"
 	"github.com/solotick/solotick/scheduler/internal/reports"
 	"github.com/solotick/solotick/scheduler/internal/storehealth"
 
@@ -12,14 +13,13 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
-	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
@@ -35,17 +35,24 @@ import (
 //	                                   one, nothing is decided, and the record is read again
 //	its holder dies                    the record is due when the lease runs out: who looks after the share takes it over
 //	the store was away                 what is due has waited in the index
-//	the job is paused                  nothing of it is loaded; ticks that were due by the resumption are skipped then
+//	the job is paused                  a claim says so, and the record skips a tick that is not open
+//	the store went back in time        who has decided a tick that is undecided again brings its record back, and
+//	                                   all leave what is due alone meanwhile
 type loader struct {
 	*Scheduler
 	wanted  sleep.Signal // look now
 	replica *job.Replica // as the jobs know it: it hears of no other replicas, and reports to none
 
-	looks map[*contender]*looks // of the jobs; of the goroutine of run alone
+	wentBack atomic.Bool // the store may have gone back in time
 
-	mu     sync.Mutex
-	active map[string]*contender // by the names of their records, JOB/KEY
-	parsed map[string]*schedule.Schedule
+	// Of the goroutine of run alone.
+	looks map[*contender]*looks // of the jobs
+	left  map[string]time.Time  // records that cannot be read, and until when they are left alone
+
+	mu      sync.Mutex
+	active  map[string]*contender // by the names of their records, JOB/KEY
+	decided map[string]int64      // the watermarks of some that were dropped
+	parsed  map[string]*schedule.Schedule
 }
 
 // looks are what the loader remembers of a job from one look to the next.
@@ -71,14 +78,15 @@ const (
 	restsFor = 5_000 // ms
 	// mostLoaded bounds how many records of a job one look loads.
 	mostLoaded = 2048
-	// unreadableFor is how long a schedule that cannot be read is left alone.
+	// unreadableFor is how long what cannot be read is left alone: others may have its time zone.
 	unreadableFor = time.Minute
 	// mostParsed bounds the schedules that are kept parsed: a million customers have a few different ones.
 	mostParsed = 4096
 )
 
 func newLoader(s *Scheduler) *loader {
-	l := &loader{Scheduler: s, wanted: sleep.NewSignal(), looks: map[*contender]*looks{}, active: map[string]*contender{}, parsed: map[string]*schedule.Schedule{}}
+	l := &loader{Scheduler: s, wanted: sleep.NewSignal(), active: map[string]*contender{}, parsed: map[string]*schedule.Schedule{}}
+	l.looks, l.left, l.decided = map[*contender]*looks{}, map[string]time.Time{}, map[string]int64{}
 	l.replica = &job.Replica{
 		ID: s.replica, TTL: s.ttl, Peers: membership.NewPeers(s.replica, 0), Request: s.request, MaxStep: s.trust.Limit,
 		Sync: l.wanted.Set, Wait: s.takeoverWait, Away: s.away,
@@ -91,7 +99,7 @@ func newLoader(s *Scheduler) *loader {
 // run loads what is due until ctx ends.
 func (l *loader) run(ctx context.Context) {
 	wait := time.Duration(0)
-	for {
+	for begun := false; ; begun = true {
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -105,6 +113,9 @@ func (l *loader) run(ctx context.Context) {
 		wait = lookEvery
 		if l.trust.Holds() || l.stopping.Load() {
 			continue
+		}
+		if l.wentBack.Swap(false) && begun {
+			l.bringBack(ctx)
 		}
 		found := l.reread()
 		set := l.jobs.Load()
@@ -128,14 +139,14 @@ func (l *loader) load(ctx context.Context, base *contender) (found bool) {
 		l.looks[base] = at
 	}
 	base.mu.Lock()
-	definition, read, paused := base.Job, base.Record.IsRead(), base.Record.Paused != nil
+	definition, read := base.Job, base.Record.IsRead()
 	if again := time.Since(at.verified) >= verifyJobEvery; again && read { // a notification of a pause may be lost
 		at.verified = time.Now()
 		base.Record.Verify()
 		base.Sync()
 	}
 	base.mu.Unlock()
-	if order == nil || !read || paused {
+	if order == nil || !read {
 		return false
 	}
 	first, next := order.Shares(definition.Name(), definition.Revision(), protocol.Shares)
@@ -146,12 +157,12 @@ func (l *loader) load(ctx context.Context, base *contender) (found bool) {
 	}
 	var names []string
 	for _, d := range due {
-		if len(names) < mostLoaded && l.contender(d.Name) == nil {
+		if len(names) < mostLoaded && l.contender(d.Name) == nil && !time.Now().Before(l.left[d.Name]) {
 			names = append(names, d.Name)
 		}
 	}
 	for part := range slices.Chunk(names, protocol.MaxSummaries) {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || l.wentBack.Load() {
 			break
 		}
 		found = l.get(part, func(k *protocol.Keyed) { l.begin(base, k) }) || found
@@ -248,14 +259,13 @@ func (s *Scheduler) each(f func(c *contender)) {
 
 // begin makes the contender of a record, unless nothing of it is due.
 func (l *loader) begin(base *contender, k *protocol.Keyed) {
-	if k.Revision == "" || k.Withdrawn && len(k.Open) == 0 {
-		l.withdraw(k)
-		return
-	}
 	s, err := l.scheduleOf(k)
-	if err != nil {
-		l.unreadable(err)
-		l.plan(k, l.clock.Now().Add(unreadableFor).UnixMilli())
+	switch {
+	case err != nil:
+		l.leave(k, err)
+		return
+	case k.Revision == "" || k.Withdrawn && len(k.Open) == 0:
+		l.withdraw(k)
 		return
 	}
 	_, key := naming.SplitKeyed(k.Name)
@@ -263,9 +273,9 @@ func (l *loader) begin(base *contender, k *protocol.Keyed) {
 	c.slot = admission.NewSlot(c)
 	room := admission.NewRoom(l.capacity, &admission.Waiter{Wake: c.roomFreed, Verify: c.verify, Order: rand.Uint64()})
 	base.mu.Lock()
-	definition, resumed := base.WithKey(key, s, k.Revision), base.Record.Resumption()
+	given, resumed := base.Definition, base.Record.Resumption()
 	base.mu.Unlock()
-	c.View = job.New(l.replica, definition, room)
+	c.View = job.New(l.replica, given.WithKey(key, s, &k.Record), room)
 	c.mu.Lock()
 	c.readLocked(k, resumed)
 	rests, due := restsLocked(c), c.NextDue(c.Cursor.Watermark)
@@ -275,6 +285,7 @@ func (l *loader) begin(base *contender, k *protocol.Keyed) {
 		l.mu.Lock()
 		l.active[k.Name] = c
 		l.mu.Unlock()
+		l.redefined(c, given)
 		c.locked(c.pokeLocked)
 	case due == 0 && k.Due == 0 && k.Look.Before(l.clock.Now().Add(loadAhead)):
 		l.withdraw(k) // its last tick was long ago
@@ -283,36 +294,21 @@ func (l *loader) begin(base *contender, k *protocol.Keyed) {
 	}
 }
 
-// scheduleOf returns the ticks of a record.
-func (l *loader) scheduleOf(k *protocol.Keyed) (*schedule.Schedule, error) {
-	if k.Withdrawn || len(k.Schedules) == 0 {
-		return noTicks, nil
+// redefined handles that the job was removed or redefined while a contender was made by a definition,
+// when update did not see it yet.
+func (l *loader) redefined(c *contender, given *plan.Definition) {
+	if l.jobs.Load().byName[c.base.Name] != c.base {
+		c.remove()
+		l.drop(c)
+		return
 	}
-	text := k.Schedules[len(k.Schedules)-1].Text
-	l.mu.Lock()
-	s := l.parsed[text]
-	l.mu.Unlock()
-	if s == nil {
-		var err error
-		if s, err = wire.ParseSchedule(k.Name, text); err != nil {
-			return nil, err
-		}
-		if !strings.Contains(s.String(), "H") { // else it depends on the name
-			l.mu.Lock()
-			if len(l.parsed) >= mostParsed {
-				clear(l.parsed)
-			}
-			l.parsed[text] = s
-			l.mu.Unlock()
-		}
+	c.base.mu.Lock()
+	same := c.base.Definition == given
+	c.base.mu.Unlock()
+	if !same {
+		c.locked(c.Record.Verify)
 	}
-	if k.Start.IsZero() && k.End.IsZero() {
-		return s, nil
-	}
-	return s.Within(k.Start, k.End), nil
 }
-
-var noTicks, _ = schedule.Parse("@triggered", nil, "")
 
 // withdraw removes a record that is of no more use.
 func (l *loader) withdraw(k *protocol.Keyed) {
@@ -354,7 +350,7 @@ func (l *loader) reread() (found bool) {
 				return
 			}
 			c.base.mu.Lock()
-			definition, resumed := c.base.WithKey(c.key, s, k.Revision), c.base.Record.Resumption()
+			definition, resumed := c.base.WithKey(c.key, s, &k.Record), c.base.Record.Resumption()
 			c.base.mu.Unlock()
 			c.locked(func() {
 				c.Restore(definition)
@@ -387,31 +383,4 @@ func (l *loader) update(byName map[string]*contender) {
 		c.locked(func() { c.Record.Verify() })
 	}
 	l.wanted.Set()
-}
-
-// readLocked applies a record with a schedule. Ticks that were due before the job was resumed are
-// skipped.
-func (c *contender) readLocked(k *protocol.Keyed, resumed time.Time) {
-	if k.Resumed.Before(resumed) {
-		k.Resumed = resumed
-	}
-	_, skipped := c.Read(k.Record, c.s.remembersSince().UnixMilli(), c.s.clock.Ms())
-	c.skippedLocked(skipped...)
-}
-
-// restsLocked reports whether nothing of a stored schedule is due soon.
-func restsLocked(c *contender) bool {
-	if c.active || c.Pending != nil || len(c.Running)+len(c.Open) > 0 || c.working.Load() > 0 || c.Room.IsShort() || !c.Record.IsRead() {
-		return false
-	}
-	step := c.stepLocked(c.s.clock.Ms())
-	return step.At == 0 || step.At > c.s.clock.Ms()+restsFor
-}
-
-// leaveLocked drops the contender of a stored schedule if nothing of it is due soon.
-func (c *contender) leaveLocked() {
-	if c.base != nil && !c.gone && restsLocked(c) {
-		c.removeLocked()
-		c.s.loader.drop(c)
-	}
 }

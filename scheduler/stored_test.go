@@ -35,6 +35,11 @@ func (a *audit) PutSchedules(ctx context.Context, puts []protocol.Put) ([]protoc
 // put puts a schedule of the job report, as of now.
 func (f *fleet) put(key, spec string, change ...func(p *protocol.Put)) {
 	f.t.Helper()
+	f.putTo(f.store, key, spec, change...)
+}
+
+func (f *fleet) putTo(store protocol.Store, key, spec string, change ...func(p *protocol.Put)) {
+	f.t.Helper()
 	name := "report/" + key
 	s, err := schedule.Parse(spec, nil, name)
 	require.NoError(f.t, err)
@@ -45,7 +50,7 @@ func (f *fleet) put(key, spec string, change ...func(p *protocol.Put)) {
 	if next := s.Within(p.Start, p.End).Next(time.UnixMilli(p.After)); !next.IsZero() {
 		p.Due = wire.Due(name, next.UnixMilli(), p.Policy.Jitter)
 	}
-	answers, err := f.store.PutSchedules(context.Background(), []protocol.Put{p})
+	answers, err := store.PutSchedules(context.Background(), []protocol.Put{p})
 	require.NoError(f.t, err)
 	require.NoError(f.t, answers[0].Err)
 }

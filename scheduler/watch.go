@@ -24,6 +24,7 @@ func (s *Scheduler) storeChanged(e storehealth.Change) {
 // answersAgain handles the end of an outage: what failed meanwhile waits for it.
 func (s *Scheduler) answersAgain() {
 	s.announcer.wanted.Set()
+	s.loader.suspect()
 	now := s.clock.Ms()
 	s.each(func(c *contender) {
 		c.Order.CountFrom(now)
@@ -66,6 +67,7 @@ func (s *Scheduler) watch(ctx context.Context) {
 			}
 			s.woken(name, tick)
 		})
+		s.loader.suspect()
 		if connected.Load() {
 			s.contact.Listening(false)
 		}
@@ -93,6 +95,7 @@ func (s *Scheduler) verify() {
 			c.Confirm(s.clock.Ms())
 		}
 	})
+	s.loader.suspect()
 }
 
 func (s *Scheduler) woken(name string, tick int64) {

@@ -139,6 +139,9 @@ func (c *contender) beginLocked(r *job.Request) {
 	c.Begin(r, c.s.until())
 	if !r.Skips() {
 		r.Claim.TakeoverUntil, r.Claim.ContactSince = c.s.takeoverBounds(c.Name, &c.Failures)
+		if c.base != nil {
+			c.base.locked(func() { r.Claim.Paused = c.base.Record.Paused != nil })
+		}
 	}
 }
 
@@ -227,7 +230,7 @@ func (c *contender) claimedLocked(r *job.Request, a reply) {
 	case protocol.Held, protocol.Queued:
 		c.Open.Set(c.LookAfter(seen, tick, answer.Remaining, answer.Status == protocol.Queued, answer.Holder))
 	case protocol.Paused:
-		if c.Record.Paused == nil { // by whom, and why: the store may forget it
+		if c.Record.Paused == nil && !r.Claim.Paused { // by whom, and why: the store may forget it
 			c.Record.Forget()
 			c.Sync()
 		}

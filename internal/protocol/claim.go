@@ -82,6 +82,8 @@ type Claim struct {
 	// it is due: see [Stored].
 	Revision string
 	NextDue  int64
+	// Paused says that the job of the stored schedule is paused: a tick that is not open is Paused.
+	Paused bool
 
 	// MaxHold bounds for how long the renewer renews the grant: then its context ends, with
 	// protocol.LostMaxHold. The store does not know of it. 0 means no bound.

@@ -148,7 +148,7 @@ func (r *Record) claimNew(c protocol.Claim, at *Moment) protocol.Answer {
 		return protocol.Answer{Status: protocol.Decided}
 	case !c.NotAfter.IsZero() && at.passed(c.NotAfter):
 		return protocol.Answer{Status: protocol.Late}
-	case r.Paused != nil || !r.Resumed.IsZero() && !c.NotBefore.After(r.Resumed):
+	case r.Paused != nil || c.Paused || !r.Resumed.IsZero() && !c.NotBefore.After(r.Resumed):
 		return r.skip(c, protocol.Paused, protocol.NotePaused, at)
 	}
 	settled := r.sweep(c, at)

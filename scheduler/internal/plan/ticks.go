@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
@@ -33,8 +34,20 @@ func (t *Ticks) next(after int64) int64 {
 	return s.tick
 }
 
-// TickAfter returns the first tick after a time, or 0 if there is none.
-func (d *Definition) TickAfter(after int64) int64 { return d.ticks.next(after) }
+// TickAfter returns the first tick after a time, or 0 if there is none. If a stored schedule was changed,
+// what was due before is of the one before.
+func (d *Definition) TickAfter(after int64) int64 {
+	for i, e := range d.before[:max(0, len(d.before)-1)] {
+		end := d.before[i+1].since
+		if after < end && e.schedule != nil {
+			if t := wire.UnixMilli(e.schedule.Next(time.UnixMilli(after))); t != 0 && d.Due(t) <= end {
+				return t
+			}
+		}
+		after = max(after, end)
+	}
+	return d.ticks.next(after)
+}
 
 // Due returns when a tick is to start: its time plus its jitter.
 func (d *Definition) Due(tick int64) int64 { return wire.Due(d.Job.Name(), tick, d.Spec.Jitter) }
@@ -61,13 +74,18 @@ type Definition struct {
 	// Stored is the revision of the schedule, if it lies in the store and the job is that of its key; else
 	// it is empty.
 	Stored string
+	before Editions // of a stored schedule that was changed: with the present one
 
 	KnownSince *time.Time // since when this replica has it
 }
 
 // WithKey returns the definition of the job for one of its schedules that lie in the store.
-func (d *Definition) WithKey(key string, s *schedule.Schedule, revision string) *Definition {
-	return &Definition{Job: d.Job.WithKey(key, s), Spec: d.Spec, ticks: &Ticks{schedule: s}, Stored: revision, KnownSince: d.KnownSince}
+func (d *Definition) WithKey(key string, s *schedule.Schedule, r *protocol.Record) *Definition {
+	keyed := &Definition{Job: d.Job.WithKey(key, s), Spec: d.Spec, ticks: &Ticks{schedule: s}, Stored: r.Revision, KnownSince: d.KnownSince}
+	if n := len(r.Schedules); n > 1 && !s.Empty() {
+		keyed.before = append(ReadEditions(r.Name, r.Schedules), edition{since: r.Schedules[n-1].Since.UnixMilli()})
+	}
+	return keyed
 }
 
 // NextDue returns when the first tick after a time is due, for the record of a stored schedule; 0 if
