@@ -3,6 +3,7 @@ package stores
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -34,6 +35,35 @@ func BenchmarkStores(b *testing.B) {
 				benchtest.Once(b, func() map[string]float64 { return hold(b, k, s()) })
 			})
 		})
+	}
+}
+
+// BenchmarkSchedules runs schedules that lie in the stores that keep some: see benchtest.Schedules.
+func BenchmarkSchedules(b *testing.B) {
+	for _, k := range kits {
+		for _, row := range []benchtest.ScheduleRow{{Schedules: 10_000, Every: 10 * time.Second}, {Schedules: 20_000, Every: 10 * time.Second}} {
+			b.Run(k.name+"/"+row.Name(), func(b *testing.B) {
+				s := k.start(b)
+				namespace := "bench-" + strings.ToLower(rand.Text()[:10])
+				open := func() (protocol.Store, func()) {
+					store, err := k.open(s.addrs, namespace)
+					require.NoError(b, err)
+					return store, func() {
+						if c, ok := store.(io.Closer); ok {
+							_ = c.Close()
+						}
+					}
+				}
+				store, done := open()
+				_, err := store.GetSchedules(b.Context(), nil)
+				done()
+				if errors.Is(err, protocol.ErrNoIndex) || k.name == memory.name { // there is one process
+					b.Skip("keeps no schedules of a fleet")
+				}
+				nothing := func() {}
+				benchtest.Once(b, func() map[string]float64 { return benchtest.Schedules(b, row, open, nothing, nothing, nothing) })
+			})
+		}
 	}
 }
 
