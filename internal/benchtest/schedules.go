@@ -16,8 +16,8 @@ import (
 	"github.com/solotick/solotick/schedules"
 )
 
-// ScheduleRow is how many stored schedules there are, and how often each is due. The instants at which
-// they are due are spread over the seconds of that time.
+// ScheduleRow is a number of stored schedules and the interval at which each of them is due. Their first
+// ticks are spread evenly over the seconds of the interval.
 type ScheduleRow struct {
 	Schedules int
 	Every     time.Duration
@@ -35,7 +35,7 @@ type starts struct {
 	twice, early int
 }
 
-// early by less than this is by the error of an estimate of the server's clock.
+// clockError is how much a replica's estimate of the server's clock may be off.
 const clockError = 5 * time.Millisecond
 
 func (s *starts) handle(_ context.Context, run jobs.Run) error {
@@ -63,10 +63,10 @@ func (s *starts) take() []time.Duration {
 	return late
 }
 
-// Schedules puts the schedules of a row, and has 20 replicas in this process run them for three times
-// Every. The first is not measured: all begin in it. open returns the store of a replica, and what closes
-// it. put is called when all are put, and before and after when what is measured begins and has ended.
-// No tick may run twice, nor early.
+// Schedules puts the schedules of a row and runs 20 replicas in this process for three intervals. It
+// measures the second and the third; the replicas start in the first. open returns the store of a replica
+// and a function that closes it. Schedules calls put when all schedules are put, before when it begins to
+// measure, and after when it has ended. The benchmark fails if a tick runs twice or early.
 func Schedules(b *testing.B, row ScheduleRow, open func() (protocol.Store, func()), put, before, after func()) map[string]float64 {
 	b.Helper()
 	s := &starts{seen: make(map[string]int64, row.Schedules)}

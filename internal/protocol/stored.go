@@ -10,9 +10,9 @@ import (
 	"github.com/solotick/solotick/internal/naming"
 )
 
-// A schedule that lies in the store belongs to a job and a key. It is part of the record JOB/KEY, which
-// is otherwise as that of any job: so claims, runs, pauses, triggers and the history of a key follow
-// the same rules. Beside the record, the store keeps in an index when somebody must look at it.
+// A stored schedule belongs to a job and a key. It is part of the record JOB/KEY, which is otherwise like
+// the record of any job, so the same rules apply to the claims, pauses, triggers and history of a key. An
+// index beside the records says when a replica must look at each of them.
 
 // ErrNoIndex is returned by a store that has no index of what is due, and so keeps no schedules.
 var ErrNoIndex = Permanent(errors.New("lease: this store keeps no schedules: use Redis, PostgreSQL, MySQL, MariaDB, SQLite or memory"))
@@ -31,16 +31,16 @@ type Stored struct {
 	By  string // who put it; matches the pattern of a name, or is empty
 }
 
-// Put asks for a schedule to be as it says. It acts on ticks that are due later; an open tick goes on,
-// and a decided one stays so.
+// Put creates or replaces a schedule. It changes only ticks that come later: a tick that runs goes on, and
+// one that was decided is never granted again.
 type Put struct {
 	Name string // JOB/KEY
 	// Revision identifies the definition: a put of the present one changes nothing. Schedule is the text
 	// of the ticks. Both are as in [Sync].
 	Revision, Schedule string
 	Stored             // Due is that of the first tick after After
-	// After is the caller's time, in Unix ms: earlier ticks are not of this schedule. It is within 5 s of
-	// the store's, else the put is refused with a [*BoundsError].
+	// After is the caller's time, in Unix ms. The schedule has no ticks before it. If it differs from the
+	// store's time by more than 5 s, the put fails with a [*BoundsError].
 	After  int64
 	Policy Policy
 
@@ -65,15 +65,16 @@ type PutAnswer struct {
 	Err    error // matches [ErrRevision] if the present schedule is not the one that the put expects
 }
 
-// Withdraw asks for the end of a schedule: none of its ticks is granted any more, but those that are
-// open. The record is removed, as soon as no tick is open.
+// Withdraw deletes a schedule. Ticks that are open go on, and no other is granted. The record is removed
+// as soon as no tick is open.
 type Withdraw struct {
 	Name  string // JOB/KEY
 	If    string // as in [Put]
 	Until time.Time
 }
 
-// Plan says when the next tick of a schedule is due, for a record that does not have it right.
+// Plan corrects when the next tick of a schedule is due. It is for a record whose watermark has moved
+// without a claim or a skip, as a resumption or a repair moves it.
 type Plan struct {
 	Name, Revision string
 	Watermark      int64 // the tick is the first after it
@@ -93,7 +94,7 @@ type Keyed struct {
 // IsScheduled reports whether there is a schedule.
 func (k *Keyed) IsScheduled() bool { return k.Revision != "" && !k.Withdrawn }
 
-// Shares is how many shares the index of a job has; each name is in one.
+// Shares is the number of shares into which the index of a job is divided, by the hash of the key.
 const Shares = 256
 
 // Schedules is the part of a [Store] that keeps schedules. All of its methods return [ErrNoIndex] if the
@@ -109,8 +110,8 @@ type Schedules interface {
 	// ListSchedules lists those of a job whose keys begin with prefix, about count at a time, in no
 	// order. The cursor is as in Names.
 	ListSchedules(ctx context.Context, job, prefix, cursor string, count int) (list []Keyed, next string, err error)
-	// DueSchedules returns those of a job, in these shares of the index, that somebody must look at by then:
-	// in each share the first so many, those that are due first first.
+	// DueSchedules lists the schedules of a job that are due by a time, in these shares of the index. It
+	// returns at most count of each share, the earliest first.
 	DueSchedules(ctx context.Context, job string, shares []int, until time.Time, count int) ([]DueName, error)
 }
 

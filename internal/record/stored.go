@@ -67,7 +67,7 @@ func (r *Record) Withdraw(w protocol.Withdraw, at *Moment) (found bool, err erro
 	return true, nil
 }
 
-// IsOver reports whether the record is of no more use: its schedule was withdrawn, and no tick is open.
+// IsOver reports whether the record can be removed: its schedule was deleted, and no tick is open.
 func (r *Record) IsOver() bool { return r.Withdrawn && len(r.Open) == 0 }
 
 // Plan answers a valid plan.
@@ -87,8 +87,8 @@ func (r *Record) follows(revision string) bool {
 	return revision == "" || r.IsScheduled() && revision == r.Revision
 }
 
-// Look returns when somebody must look at a record with a schedule: when a tick is due, a lease runs
-// out, or a tick waits for nobody. The zero time means never.
+// Look returns when a replica must look at the record: when a tick is due, when a lease runs out, or at
+// once if a tick waits and nothing is in its way. The zero time means never.
 //
 //	open                           look
 //	a tick that is held            when its lease runs out; what waits behind it waits until then
