@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,45 +21,82 @@ import (
 
 // edit is a schedule in the store as somebody types it.
 type edit struct {
-	key, cron, at, timezone, start, end string
-	payload                             jobs.Payload
-	reason                              string
-	revision                            string // that is edited; "" of a new one
+	page.EditPage
+	of  *fleet.JobStatus
+	all *schedules.Schedules
 }
 
-// previewTicks is how many ticks a form shows.
-const previewTicks = 5
+// inputs are the fields of an edit but for its payload and reason, which are in no URL.
+var inputs = []string{"key", "cron", "at", "timezone", "start", "end"}
 
-// bind names the values of an edit. Neither its payload nor its reason is a parameter of a URL.
-func (e *edit) bind(p *view.Parameters, asked bool) {
-	for name, value := range map[string]*string{"key": &e.key, "cron": &e.cron, "at": &e.at, "timezone": &e.timezone, "start": &e.start, "end": &e.end} {
-		view.Checked(p, name, value, view.AnyText)
-		*value = strings.TrimSpace(*value)
+// edit reads what is typed. Its page is not compressed, since it may have a secret.
+func (q *request) edit() (e edit, err error) {
+	q.r.Header.Del("Accept-Encoding")
+	e.Job, e.Key, e.Inputs, e.Values = q.r.PathValue("job"), q.r.PathValue("key"), inputs, map[string]string{}
+	if _, err = q.now(); err == nil {
+		e.of, e.all, err = q.stored(e.Job)
 	}
-	if asked {
-		var shown string
-		p.Zone(&shown) // in which pages show times
-		return
+	if err != nil {
+		return e, err
 	}
-	view.Checked(p, "payload", &e.payload, func(jobs.Payload) string { return "" })
-	e.payload = unixLines(e.payload)
-	view.Checked(p, "reason", &e.reason, view.AnyText)
-	e.reason = oneLine(e.reason)
-	view.Checked(p, "revision", &e.revision, view.AnyText)
+	noun, names, typed, zone := "parameter", inputs, q.values, ""
+	if q.r.Method == http.MethodPost {
+		noun, names, typed = "field", slices.Concat(inputs, []string{"payload", "reason", "revision"}), q.form
+	}
+	values, err := typed()
+	if err != nil {
+		return e, err
+	}
+	err = view.Read(values, noun, func(p *view.Parameters) {
+		for _, name := range names {
+			value := ""
+			view.Checked(p, name, &value, func(s string) string {
+				if name == "reason" {
+					return view.TextRule(oneLine(s), protocol.MaxReason)
+				}
+				return ""
+			})
+			if e.Values[name] = unixLines(value); name != "payload" {
+				e.Values[name] = oneLine(value)
+			}
+		}
+		if noun == "parameter" {
+			p.Zone(&zone) // in which pages show times
+		}
+	})
+	if e.Values["key"] = cmp.Or(e.Key, e.Values["key"]); err != nil {
+		err = badQuery(err)
+	}
+	return e, err
 }
 
-// unixLines returns a text with the ends of lines that forms, which send \r\n for each, do not keep.
+// unixLines returns a text without the ends of lines that are lost when a form sends it.
 func unixLines[T ~string](s T) T {
 	return T(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(s)))
 }
 
-// editOf returns a schedule as a form shows it.
-func editOf(row *schedules.Schedule) *edit {
-	zone := zoneNamed(row.Timezone)
-	return &edit{
-		key: row.Key, cron: row.Cron, at: timeText(row.At, zone), timezone: row.Timezone, start: timeText(row.Start, zone), end: timeText(row.End, zone),
-		payload: jobs.Payload(row.Payload), revision: row.Revision,
+const timeRule = "must be a time such as 2030-01-31 08:00, in the time zone of the schedule, or as RFC 3339 writes it"
+
+// timeIn reads a time as people type it; the zero time if it is none.
+func timeIn(text string, zone *time.Location) time.Time {
+	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return t
+		}
 	}
+	return time.Time{}
+}
+
+// timeText writes a time so that timeIn reads the same one, also in an hour that a clock has twice.
+func timeText(t time.Time, zone *time.Location) string {
+	text := t.In(zone).Format("2006-01-02 15:04:05.999")
+	switch {
+	case t.IsZero():
+		return ""
+	case timeIn(text, zone).Equal(t):
+		return text
+	}
+	return t.In(zone).Format(time.RFC3339Nano)
 }
 
 func zoneNamed(name string) *time.Location {
@@ -67,200 +106,102 @@ func zoneNamed(name string) *time.Location {
 	return time.UTC
 }
 
-const timeRule = "must be a time such as 2030-01-31 08:00, in the time zone of the schedule, or as RFC 3339 writes it"
+// previewTicks is how many ticks a form shows.
+const previewTicks = 5
 
-// timeIn reads a time as people type it.
-func timeIn(text string, zone *time.Location) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
-			return t, true
+// evaluate returns the schedule that is typed with its coming ticks, and notes all that is wrong with
+// it.
+func (e *edit) evaluate(ctx context.Context) (row schedules.Schedule, coming []time.Time, err error) {
+	row = schedules.Schedule{
+		Key: e.Values["key"], Cron: e.Values["cron"], Timezone: cmp.Or(e.Values["timezone"], e.of.Timezone), Payload: e.Values["payload"],
+	}
+	for i, at := range []*time.Time{&row.At, &row.Start, &row.End} {
+		name := []string{"at", "start", "end"}[i]
+		if *at = timeIn(e.Values[name], zoneNamed(row.Timezone)); at.IsZero() && e.Values[name] != "" {
+			e.Faults = append(e.Faults, fault(name, shortened(e.Values[name]), timeRule))
 		}
 	}
-	return time.Time{}, false
-}
-
-// timeText writes a time so that timeIn reads the same one, also in an hour that a clock has twice.
-func timeText(t time.Time, zone *time.Location) string {
-	if t.IsZero() {
-		return ""
-	}
-	text := t.In(zone).Format("2006-01-02 15:04:05.999")
-	if same, _ := timeIn(text, zone); same.Equal(t) {
-		return text
-	}
-	return t.In(zone).Format(time.RFC3339Nano)
-}
-
-// editing is a form with what its answer needs.
-type editing struct {
-	*edit
-	of  *fleet.JobStatus
-	all *schedules.Schedules
-}
-
-// editing finds the job of the path, and reads what is typed, unless nothing is yet.
-func (q *request) editing() (e editing, err error) {
-	job, key := q.r.PathValue("job"), q.r.PathValue("key")
-	if key != "" && !naming.Valid(key) {
-		return e, badRequest(fault("key", shortened(key), naming.Rule))
-	}
-	s, err := q.now()
-	if err != nil {
-		return e, err
-	}
-	if e.of, err = s.jobInStore(job); err != nil {
-		return e, err
-	}
-	if e.all, err = q.c.schedulesOf(job); err != nil {
-		return e, err
-	}
-	e.edit = new(edit)
-	asked, noun, typed := q.r.Method != http.MethodPost, "parameter", q.values
-	if !asked {
-		noun, typed = "field", q.form
-	}
-	values, err := typed()
-	if err != nil {
-		return e, err
-	}
-	if err := view.Read(values, noun, func(p *view.Parameters) { e.bind(p, asked) }); err != nil {
-		return e, badQuery(err)
-	}
-	if key != "" {
-		e.key = key
-	}
-	return e, nil
-}
-
-// evaluate returns the schedule that is typed, what it does, and all that is wrong with it.
-func (e *editing) evaluate(ctx context.Context) (row schedules.Schedule, shown page.PreviewPage, err error) {
-	row = schedules.Schedule{Key: e.key, Cron: e.cron, Timezone: e.timezone, Payload: string(e.payload)}
-	if row.Timezone == "" {
-		row.Timezone = e.of.Timezone
-	}
-	for _, typed := range []struct {
-		name, text string
-		at         *time.Time
-	}{{"at", e.at, &row.At}, {"start", e.start, &row.Start}, {"end", e.end, &row.End}} {
-		var ok bool
-		if *typed.at, ok = timeIn(typed.text, zoneNamed(row.Timezone)); !ok && typed.text != "" {
-			shown.Faults = append(shown.Faults, fault(typed.name, shortened(typed.text), timeRule))
-		}
-	}
-	if e.at != "" && row.At.IsZero() { // it is wrong, and not missing
+	if e.Values["at"] != "" && row.At.IsZero() { // it is wrong, and not missing
 		row.At = time.Now().Add(time.Hour)
 	}
-	if rule := view.TextRule(e.reason, protocol.MaxReason); rule != "" {
-		shown.Faults = append(shown.Faults, fault("reason", shortened(e.reason), rule))
-	}
-	shown.Zone = row.Timezone
-	shown.Coming, err = e.all.NextTicks(ctx, row, previewTicks)
+	coming, err = e.all.NextTicks(ctx, row, previewTicks)
 	if _, wrong := errors.AsType[*jobs.Fault](err); wrong {
-		shown.Faults, err = append(shown.Faults, badQuery(err).Errors...), nil
+		e.Faults, err = append(e.Faults, badQuery(err).Errors...), nil
 	}
-	return row, shown, err
+	return row, coming, err
 }
 
 // preview says what a schedule that is being typed would do.
 func (q *request) preview() (any, error) {
-	e, err := q.editing()
+	e, err := q.edit()
 	if err != nil {
 		return nil, err
 	}
-	row, shown, err := e.evaluate(q.r.Context())
-	if len(shown.Faults) == 0 {
-		shown.Words = view.Words(q.from.Wording, e.of.Name, &row)
-	}
-	return shown, err
+	row, coming, err := e.evaluate(q.r.Context())
+	return page.PreviewPage{Words: view.Words(q.from.Wording, e.Job, &row), Zone: row.Timezone, Coming: coming, Faults: e.Faults}, err
 }
 
 // editForm is the form of a new schedule, or of one that is there.
 func (q *request) editForm() (any, error) {
-	e, err := q.editing()
+	e, err := q.edit()
 	if err != nil {
 		return nil, err
 	}
-	if key := q.r.PathValue("key"); key != "" {
-		row, err := e.all.Get(q.r.Context(), key)
-		if err != nil {
-			return nil, err
-		}
-		e.edit = editOf(&row)
-	} else if e.timezone == "" {
-		e.timezone = e.of.Timezone
+	if e.Key == "" {
+		e.Values["timezone"] = cmp.Or(e.Values["timezone"], e.of.Timezone)
+		return e.EditPage, nil
 	}
-	shown := q.editPage(&e)
-	if e.cron != "" || e.at != "" {
-		row, preview, err := e.evaluate(q.r.Context())
-		if err != nil {
-			return nil, err
-		}
-		shown.Preview, shown.Preview.Words = preview, view.Words(q.from.Wording, e.of.Name, &row)
+	row, err := e.all.Get(q.r.Context(), e.Key)
+	zone := zoneNamed(row.Timezone)
+	e.Values = map[string]string{
+		"key": e.Key, "cron": row.Cron, "timezone": row.Timezone, "payload": row.Payload, "revision": row.Revision,
+		"at": timeText(row.At, zone), "start": timeText(row.Start, zone), "end": timeText(row.End, zone),
 	}
-	return shown, nil
+	return e.EditPage, err
 }
 
-// editPage is the form with what is typed. It is not compressed: it may have a secret.
-func (q *request) editPage(e *editing) page.EditPage {
-	q.r.Header.Del("Accept-Encoding")
-	return page.EditPage{
-		Job: e.of.Name, Key: q.r.PathValue("key"), Payload: string(e.payload), Reason: e.reason, Revision: e.revision,
-		Inputs: []page.Field{{Name: "key", Value: e.key}, {Name: "cron", Value: e.cron}, {Name: "at", Value: e.at}, {Name: "timezone", Value: e.timezone}, {Name: "start", Value: e.start}, {Name: "end", Value: e.end}},
-	}
-}
-
-// submitEdit puts what was typed, if nobody has changed the schedule since the form was made.
+// submitEdit puts what is typed, if nobody has changed the schedule since the form was made.
 func (q *request) submitEdit() *problem {
-	e, err := q.editing()
+	e, err := q.edit()
 	if err != nil {
 		return problemOf(err)
 	}
 	ctx := q.r.Context()
-	row, preview, err := e.evaluate(ctx)
+	row, _, err := e.evaluate(ctx)
 	if err != nil {
 		return problemOf(err)
 	}
-	present, err := e.all.Get(ctx, e.key)
+	present, err := e.all.Get(ctx, row.Key)
 	if err != nil && !errors.Is(err, schedules.ErrNotFound) {
 		return problemOf(err)
 	}
-	if e.revision != "" && unixLines(present.Payload) == row.Payload {
+	if unixLines(present.Payload) == row.Payload {
 		row.Payload = present.Payload // nobody has edited it
 	}
-	status := http.StatusBadRequest
-	if len(preview.Faults) == 0 {
-		condition := schedules.IfAbsent()
-		if e.revision != "" {
-			condition = schedules.IfRevision(e.revision)
-		}
-		_, err = e.all.Put(ctx, row, condition, schedules.As(fleet.Act{By: q.caller.by(), Reason: e.reason, Via: wire.ViaConsole}))
+	status, condition := http.StatusBadRequest, schedules.IfAbsent()
+	if revision := e.Values["revision"]; revision != "" {
+		condition = schedules.IfRevision(revision)
+	}
+	if len(e.Faults) == 0 {
+		_, err = e.all.Put(ctx, row, condition, schedules.As(fleet.Act{By: q.caller.by(), Reason: e.Values["reason"], Via: wire.ViaConsole}))
 		_, wrong := errors.AsType[*jobs.Fault](err)
 		switch {
 		case err == nil:
 			q.c.expire()
-			q.redirect(page.JobPath(naming.Keyed(e.of.Name, row.Key)))
+			q.redirect(page.JobPath(naming.Keyed(e.Job, row.Key)))
 			return nil
 		case wrong:
-			preview.Faults = badQuery(err).Errors
-		case errors.Is(err, schedules.ErrRevision):
-			status = http.StatusConflict
-		default:
+			e.Faults = badQuery(err).Errors
+		case !errors.Is(err, schedules.ErrRevision):
 			return problemOf(err)
+		case e.Key == "":
+			status, e.Faults = http.StatusConflict, []page.Fault{fault("key", row.Key, "is taken: there is a schedule of this key already")}
+		default: // who has seen what it is now may send the form again
+			status, e.Meanwhile, e.Values["revision"] = http.StatusConflict, true, present.Revision
+			if present.Key != "" {
+				e.Present = view.StoredFields(&present, present.Timezone)
+			}
 		}
 	}
-	shown := q.editPage(&e)
-	shown.Faults = preview.Faults
-	switch {
-	case status != http.StatusConflict:
-	case shown.Key == "":
-		shown.Faults = []page.Fault{fault("key", e.key, "is taken: there is a schedule of this key already")}
-	default: // who has seen what it is now may send the form again
-		if present, err = e.all.Get(ctx, e.key); err != nil && !errors.Is(err, schedules.ErrNotFound) {
-			return problemOf(err)
-		}
-		if shown.Meanwhile, shown.Revision = true, present.Revision; err == nil {
-			shown.Present = view.StoredFields(&present, present.Timezone)
-		}
-	}
-	return q.write(status, shown)
+	return q.write(status, e.EditPage)
 }

@@ -37,28 +37,25 @@ func storedRoutes() []route {
 	return list
 }
 
-// jobInStore returns a job of the reading whose schedules lie in the store.
-func (r *reading) jobInStore(name string) (*fleet.JobStatus, error) {
-	i := slices.IndexFunc(r.Status.Jobs, func(j fleet.JobStatus) bool { return j.Name == name })
+// stored returns a job whose schedules lie in the store, and those.
+func (q *request) stored(job string) (of *fleet.JobStatus, all *schedules.Schedules, err error) {
+	i := slices.IndexFunc(q.from.Status.Jobs, func(j fleet.JobStatus) bool { return j.Name == job })
 	if i < 0 {
-		return nil, notFound(fmt.Sprintf("there is no job %s", name))
+		return nil, nil, notFound(fmt.Sprintf("there is no job %s", job))
 	}
-	of := &r.Status.Jobs[i]
+	of = &q.from.Status.Jobs[i]
 	if ticks := of.ScheduleOf(); ticks != nil && !ticks.Stored() {
-		return nil, fmt.Errorf("job %q: %w", name, schedules.ErrOwnSchedule)
+		return nil, nil, fmt.Errorf("job %q: %w", job, schedules.ErrOwnSchedule)
 	}
-	return of, nil
+	all, err = q.c.schedulesOf(job)
+	return of, all, err
 }
 
 func (q *request) scheduleTable(query view.SchedulesQuery, s *reading) (any, error) {
 	if err := q.away(); err != nil {
 		return nil, err
 	}
-	of, err := s.jobInStore(q.r.PathValue("job"))
-	if err != nil {
-		return nil, err
-	}
-	all, err := q.c.schedulesOf(of.Name)
+	of, all, err := q.stored(q.r.PathValue("job"))
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +78,7 @@ func (q *request) describeStored(name string) (d fleet.Description, row schedule
 		return d, row, err
 	}
 	job, key := naming.SplitKeyed(name)
-	if _, err := q.from.jobInStore(job); err != nil {
-		return d, row, err
-	}
-	all, err := q.c.schedulesOf(job)
+	_, all, err := q.stored(job)
 	if err != nil {
 		return d, row, err
 	}

@@ -70,13 +70,10 @@ type DonePage struct {
 
 // EditPage is the form of a schedule in the store.
 type EditPage struct {
-	Job, Key  string  // Key is "" of a new one
-	Inputs    []Field // as they were typed, but for the next ones
-	Payload   string
-	Reason    string
-	Revision  string // that is edited; "" of a new one
+	Job, Key  string            // Key is "" of a new one
+	Inputs    []string          // the names of its short fields
+	Values    map[string]string // that were typed, and the revision that is edited; none of a new one
 	Faults    []Fault
-	Preview   PreviewPage
 	Meanwhile bool         // somebody else has changed it since the form was made
 	Present   []view.Field // then, what it is now; none if it is deleted
 }
@@ -91,9 +88,9 @@ func (p EditPage) Wrong(field string) (list []Fault) {
 	return list
 }
 
-// PreviewPage is a part of EditPage: what a schedule would do.
+// PreviewPage is a part of the page of a form: what the schedule would do.
 type PreviewPage struct {
-	Words  string      `json:"schedule_words"` // "" of one that is wrong
+	Words  string      `json:"schedule_words"`
 	Zone   string      `json:"timezone"`
 	Coming []time.Time `json:"coming"`
 	Faults []Fault     `json:"faults"`

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/url"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/solotick/solotick/console/internal/view"
@@ -102,15 +103,10 @@ func (p part) Turns(previous, next string) (t turns) {
 	return t
 }
 
-// Every is how often a page is read again of which no event says that it has changed, and any other.
-func (p part) Every() string {
-	switch shown := p.V.(type) {
-	case view.SchedulesPage:
+// Every is how often the page is read again: no event says that a schedule in the store has changed.
+func (f *frame) Every() string {
+	if strings.Contains(f.Path, "/schedules") {
 		return "5s"
-	case view.JobPage:
-		if shown.Stored != nil {
-			return "5s"
-		}
 	}
 	return "30s"
 }
