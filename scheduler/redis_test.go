@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/internal/wire"
@@ -161,10 +162,11 @@ func (f *redisFleet) judge() {
 	}
 	tokens, last := map[string]int64{}, map[string]attempt{}
 	for _, a := range f.runs.of("") {
+		name := naming.Keyed(a.Job, a.Key)
 		if !beside[a.Job] {
-			require.GreaterOrEqual(f.t, a.Token, tokens[a.Job], "tokens rise")
+			require.GreaterOrEqual(f.t, a.Token, tokens[name], "tokens rise")
 		}
-		tokens[a.Job] = a.Token
+		tokens[name] = a.Token
 		if before, ok := last[a.TickID()]; ok {
 			require.Greater(f.t, a.Attempt, before.Attempt)
 			require.Error(f.t, before.err, "%s ran again after it had succeeded", a.TickID())

@@ -43,6 +43,7 @@ func (l *loader) bringBack(ctx context.Context) {
 	l.mu.Lock()
 	decided := maps.Clone(l.decided)
 	l.mu.Unlock()
+	l.each(func(c *contender) { decided[c.Name] = c.Cursor.Watermark })
 	for part := range slices.Chunk(slices.Collect(maps.Keys(decided)), protocol.MaxSummaries) {
 		l.get(part, func(k *protocol.Keyed) {
 			if k.Revision != "" && (k.Watermark < decided[k.Name] || len(k.Open) > 0) {

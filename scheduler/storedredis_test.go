@@ -1,0 +1,146 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/redislease"
+	"github.com/solotick/solotick/scheduler"
+	"github.com/solotick/solotick/schedules"
+)
+
+// storedKeys is how many schedules tick, each every two seconds: half of them in each second.
+const storedKeys = 60
+
+// storedOverRedis has replicas run schedules, and something happen to them. All ticks from the first
+// on that is due run once.
+type storedOverRedis struct {
+	*redisFleet
+	replicas []*redisReplica
+	list     *schedules.Schedules
+	from     time.Time // no tick before it is one of the schedules
+}
+
+func newStoredOverRedis(t *testing.T, f *redisFleet) *storedOverRedis {
+	f.t = t
+	f.job("report", "", takes(0), jobs.WithSchedules(), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
+	s := &storedOverRedis{redisFleet: f, replicas: f.startMany(scheduler.WithTTL(2 * time.Second))}
+	var err error
+	s.list, err = schedules.Of(s.replicas[0].store, f.jobs[0])
+	require.NoError(t, err)
+	s.put()
+	return s
+}
+
+// put puts all schedules.
+func (s *storedOverRedis) put() {
+	s.t.Helper()
+	rows := make([]schedules.Schedule, storedKeys)
+	for i := range rows {
+		rows[i] = schedules.Schedule{Key: fmt.Sprint("k", i), Cron: fmt.Sprintf("@every 2s offset %ds", i%2)}
+	}
+	results, err := s.list.PutAll(s.t.Context(), rows)
+	require.NoError(s.t, err)
+	for _, r := range results {
+		require.NoError(s.t, r.Err)
+	}
+	s.from = time.Now().Add(time.Second)
+}
+
+// judgeKeys judges that the ticks of each key ran once, one after another, until a moment ago, and on
+// time if nothing held them up since then.
+func (s *storedOverRedis) judgeKeys(quiet time.Time) {
+	s.t.Helper()
+	until := time.Now()
+	time.Sleep(2*time.Second + time.Second) // a TTL, and what a tick may be late
+	for i := range storedKeys {
+		key := fmt.Sprint("report/k", i)
+		runs := s.runs.of(key)
+		next := time.Time{}
+		for _, a := range runs {
+			if a.Tick.Before(s.from) {
+				continue
+			}
+			if !next.IsZero() {
+				require.Equal(s.t, next, a.Tick, key)
+			}
+			require.Equal(s.t, 1, a.Attempt, key)
+			if a.Tick.After(quiet) {
+				require.Less(s.t, a.start.Sub(a.Tick), 3*time.Second, key)
+			}
+			next = a.Tick.Add(2 * time.Second)
+		}
+		require.Greater(s.t, next, until, "%s has stopped", key)
+	}
+}
+
+func TestStoredSchedulesOverRedis(t *testing.T) {
+	t.Parallel()
+	single := func(opts ...redistest.Option) func(t *testing.T) *redisFleet {
+		return func(t *testing.T) *redisFleet { return newRedisFleet(t, opts...) }
+	}
+	nodes := func(t *testing.T) *redisFleet {
+		nodes := startMasters(t, 3)
+		return &redisFleet{t: t, server: nodes[0], connect: func() redis.UniversalClient {
+			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr(), nodes[1].Addr()}})
+		}}
+	}
+	var tests sync.WaitGroup
+	for name, test := range map[string]struct {
+		fleet func(t *testing.T) *redisFleet
+		fault func(s *storedOverRedis)
+	}{
+		"killed and restarted": {single(redistest.WithAOF()), func(s *storedOverRedis) {
+			s.server.Kill()
+			time.Sleep(time.Second)
+			s.server.Restart()
+		}},
+		"back from a snapshot": {single(), func(s *storedOverRedis) {
+			require.NoError(s.t, s.server.Client(s.t).Save(s.t.Context()).Err())
+			time.Sleep(3 * time.Second)
+			s.server.Restart()
+		}},
+		"frozen": {single(), func(s *storedOverRedis) {
+			s.server.Freeze()
+			time.Sleep(3 * time.Second)
+			s.server.Thaw()
+		}},
+		"replaced one by one": {single(), func(s *storedOverRedis) {
+			for i, r := range s.replicas {
+				s.start(fmt.Sprint("new", i), scheduler.WithTTL(2*time.Second))
+				r.stop()
+			}
+		}},
+		"empty": {single(), func(s *storedOverRedis) {
+			s.server.Restart()
+			time.Sleep(2 * time.Second)
+			s.put()
+		}},
+		"on a Cluster": {nodes, func(*storedOverRedis) {}},
+		"a record gone": {single(), func(s *storedOverRedis) {
+			require.NoError(s.t, s.server.Client(s.t).Del(s.t.Context(), redislease.Key("default", "report/k0")).Err())
+			time.Sleep(3 * time.Second) // the index has it
+			s.put()
+		}},
+	} {
+		tests.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				s := newStoredOverRedis(t, test.fleet(t))
+				time.Sleep(4 * time.Second)
+				test.fault(s)
+				quiet := time.Now().Add(3 * time.Second)
+				time.Sleep(6 * time.Second)
+				s.judgeKeys(quiet)
+				s.judge()
+			})
+		})
+	}
+	tests.Wait()
+}
