@@ -83,7 +83,7 @@ func (f Fact) Request() string {
 	case wire.FactResumed, wire.FactEdited:
 		id = append(id, wire.UnixMilli(f.From))
 	case wire.FactScheduled, wire.FactDeleted:
-		id = append(id, wire.UnixMilli(f.From), f.By, f.Schedule)
+		id = append(id, wire.UnixMilli(f.From), f.By, f.Schedule, f.Job)
 	case wire.FactRepaired:
 		id = append(id, wire.UnixMilli(f.From), wire.UnixMilli(f.To))
 	case wire.FactCancelled:

@@ -26,7 +26,7 @@ func (s *Schedules) Delete(ctx context.Context, key string, opts ...Option) (del
 		}
 		switch {
 		case err == nil && found && o.As != nil:
-			s.note(ctx, key, *o.As, fleet.Fact{Kind: wire.FactDeleted})
+			s.note(ctx, "", *o.As, fleet.Fact{Kind: wire.FactDeleted, Job: s.name(key)}) // the key's journal is gone
 			return true, nil
 		case err == nil:
 			return found || try > 1, nil // the answer of an earlier try was lost

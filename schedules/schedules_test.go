@@ -303,6 +303,12 @@ func TestActsAreInTheAuditLog(t *testing.T) {
 		facts, err := w.fleet.Facts(w.Context(), "report/eu-a")
 		require.NoError(w, err)
 		require.Len(w, facts, 3)
+		facts, err = w.fleet.Facts(w.Context(), "report/us-a")
+		require.NoError(w, err)
+		require.Empty(w, facts, "nothing of a deleted one stays")
+		facts, err = w.fleet.Facts(w.Context(), "report")
+		require.NoError(w, err)
+		require.Equal(w, "report/us-a", facts[0].Job)
 	})
 }
 

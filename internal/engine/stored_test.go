@@ -252,6 +252,31 @@ func TestHolderOfALostScheduleIsFenced(t *testing.T) {
 	})
 }
 
+func TestPutOfWhatIsThereTakesThePoliciesOfTheJob(t *testing.T) {
+	inSchedules(t, func(s *schedules) {
+		s.put("v1", in(time.Minute))
+		kept := func(p *protocol.Put) { p.Policy.History = 9 }
+		require.Equal(t, protocol.PutUnchanged, s.put("v1", in(time.Minute), kept).Status)
+		require.Equal(t, 9, s.get().Policy.History)
+		require.Equal(t, in(time.Minute), s.look())
+	})
+}
+
+func TestPauseEndsWithItsSchedule(t *testing.T) {
+	inSchedules(t, func(s *schedules) {
+		tick := in(time.Minute)
+		s.put("v1", tick)
+		time.Sleep(time.Minute)
+		require.Equal(t, protocol.Granted, s.claim("v1", tick, 0).Status) // and its record is kept for this one
+		_, err := s.Pause(s.Context(), acme, protocol.Pause{By: "me"})
+		require.NoError(t, err)
+		_, err = s.WithdrawSchedule(s.Context(), protocol.Withdraw{Name: acme})
+		require.NoError(t, err)
+		require.Equal(t, protocol.PutCreated, s.put("v1", in(time.Minute)).Status)
+		require.Nil(t, s.get().Paused)
+	})
+}
+
 // A replica that reads a schedule after the store went back still knows which tick it has decided.
 func TestReadAfterSnapshotForgetsNoDecidedTick(t *testing.T) {
 	inSchedules(t, func(s *schedules) {
@@ -272,13 +297,13 @@ func TestUnreadableScheduleHidesNoOther(t *testing.T) {
 	inSchedules(t, func(s *schedules) {
 		s.put("v1", in(time.Minute))
 		change := driver.Change{ID: "other", Data: []byte("not a record"), Due: time.Now()}
-		require.Equal(t, driver.Done, s.Memory().Do(t.Context(), []driver.Op{{Key: "report/bad", Change: &change}})[0].Status)
-		list, err := s.GetSchedules(t.Context(), []string{"report/bad", acme})
+		require.Equal(t, driver.Done, s.Memory().Do(s.Context(), []driver.Op{{Key: "report/bad", Change: &change}})[0].Status)
+		list, err := s.GetSchedules(s.Context(), []string{"report/bad", acme})
 		require.NoError(t, err)
 		require.ErrorIs(t, list[0].Err, protocol.ErrRecord)
 		require.False(t, list[0].IsScheduled())
 		require.Equal(t, "v1", list[1].Revision)
-		list, _, err = s.ListSchedules(t.Context(), "report", "", "", 10)
+		list, _, err = s.ListSchedules(s.Context(), "report", "", "", 10)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 	})
@@ -315,21 +340,21 @@ func TestJournalGoesWithItsSchedule(t *testing.T) {
 			inSchedules(t, func(s *schedules) {
 				tick := in(time.Minute)
 				s.put("v1", tick)
-				require.NoError(t, s.Append(t.Context(), acme, "r", []byte("note")))
+				require.NoError(t, s.Append(s.Context(), acme, "r", []byte("note")))
 				time.Sleep(time.Minute)
 				var a protocol.Answer
 				if runs {
 					a = s.claim("v1", tick, 0)
 				}
-				_, err := s.WithdrawSchedule(t.Context(), protocol.Withdraw{Name: acme})
+				_, err := s.WithdrawSchedule(s.Context(), protocol.Withdraw{Name: acme})
 				require.NoError(t, err)
 				if runs {
 					s.settle(a, tick)
 				}
-				keys, _, err := s.Memory().Scan(t.Context(), "", "", 10)
+				keys, _, err := s.Memory().Scan(s.Context(), "", "", 10)
 				require.NoError(t, err)
 				require.Empty(t, keys)
-				notes, err := s.Notes(t.Context(), acme, 10)
+				notes, err := s.Notes(s.Context(), acme, 10)
 				require.NoError(t, err)
 				require.Empty(t, notes)
 			})

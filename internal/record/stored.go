@@ -24,8 +24,10 @@ func (r *Record) Put(p protocol.Put, at *Moment) protocol.PutAnswer {
 		return protocol.PutAnswer{Err: &protocol.BoundsError{Until: after, Now: at.now.UTC()}}
 	}
 	there := r.IsScheduled()
+	p.Policy.NoTriggers = false // which a job that runs by its schedules has itself
 	switch {
 	case there && p.Revision == r.Revision: // perhaps an earlier put, whose answer was lost
+		r.define(p.Policy, at)
 		return protocol.PutAnswer{Status: protocol.PutUnchanged}
 	case there && p.Absent, p.If != "" && (!there || p.If != r.Revision):
 		return protocol.PutAnswer{Err: protocol.ErrRevision}
@@ -36,9 +38,8 @@ func (r *Record) Put(p protocol.Put, at *Moment) protocol.PutAnswer {
 		r.Watermark, r.Schedules = max(r.Watermark, p.After), nil
 	}
 	if r.Known = true; !there {
-		r.Watermark = max(r.Watermark, r.proven(p.Policy))
+		r.Watermark, r.Paused = max(r.Watermark, r.proven(p.Policy)), nil
 	}
-	p.Policy.NoTriggers = false // which a job that runs by its schedules has itself
 	r.define(p.Policy, at)
 	r.Revision, r.Revised = p.Revision, at.micro()
 	r.reschedule(protocol.Schedule{Since: r.Revised, Text: p.Schedule})
