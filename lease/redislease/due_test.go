@@ -134,3 +134,19 @@ func TestIndexIsThatOfItsValuesWhileItsSlotMoves(t *testing.T) {
 	}
 	require.Equal(t, want, got)
 }
+
+// There may be millions, and a look at the fleet passes them all.
+func TestScanAsksForNoStoredSchedule(t *testing.T) {
+	r := newRig(t)
+	values := redislease.Medium(r.store)
+	for _, key := range []string{"job", "job/a", "job/b"} {
+		require.NoError(t, values.Do(t.Context(), []driver.Op{{Key: key, Change: &driver.Change{ID: "r", Data: []byte("x")}}})[0].Err)
+	}
+	for prefix, want := range map[string]map[string]int{"": {"SCAN": 1, "EVALSHA": 1}, "job/": {"SCAN": 1}} {
+		r.proxy.ResetCounts()
+		keys, _, err := values.Scan(t.Context(), prefix, "", 100)
+		require.NoError(t, err)
+		require.Contains(t, keys, "job/b")
+		require.Equal(t, want, used(r.proxy))
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
 )
@@ -237,25 +238,30 @@ func (v *values) Scan(ctx context.Context, prefix, cursor string, count int) (ke
 	return v.existing(ctx, keys, next)
 }
 
-// existing leaves out the keys that have a list but no value.
+// existing leaves out the keys that have a list but no value. It does not ask for stored schedules,
+// which may be millions: who lists those reads their values, and others leave them out.
 func (v *values) existing(ctx context.Context, keys []string, next string) ([]string, string, error) {
-	calls := make([]*opCall, len(keys))
-	for i, key := range keys {
+	var calls []*opCall
+	kept := keys[:0]
+	for _, key := range keys {
+		if naming.IsKeyed(key) {
+			kept = append(kept, key)
+			continue
+		}
 		tag := tagOf(key)
-		calls[i] = &opCall{ctx: ctx, op: driver.Op{Key: key}, exists: true, prefix: v.prefix[tag], tag: tag}
+		calls = append(calls, &opCall{ctx: ctx, op: driver.Op{Key: key}, exists: true, prefix: v.prefix[tag], tag: tag})
 	}
 	if len(calls) > 0 {
 		if err := v.store.router.doOps(ctx, calls); err != nil {
 			return nil, "", fmt.Errorf("scan: %w", err)
 		}
 	}
-	kept := keys[:0]
-	for i, c := range calls {
+	for _, c := range calls {
 		if c.result.Err != nil {
 			return nil, "", fmt.Errorf("scan: %w", c.result.Err)
 		}
 		if c.result.Status == driver.Done {
-			kept = append(kept, keys[i])
+			kept = append(kept, c.op.Key)
 		}
 	}
 	return kept, next, nil
