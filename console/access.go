@@ -15,7 +15,7 @@ type Role string
 // The roles.
 const (
 	Read    Role = "read"    // see everything
-	Operate Role = "operate" // and pause, resume, trigger, cancel and release
+	Operate Role = "operate" // and pause, resume, trigger, cancel, release, and change schedules in the store
 )
 
 // Caller is who sent a request. The zero Caller is nobody.

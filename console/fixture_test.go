@@ -128,6 +128,8 @@ type faultyStore struct {
 	away  atomic.Pointer[error]         // is returned in place of an answer
 	hold  atomic.Pointer[chan struct{}] // answers wait until it is closed
 	reads atomic.Int64
+
+	listed atomic.Int64 // schedules
 }
 
 func (s *faultyStore) obstacle(ctx context.Context) error {
@@ -164,6 +166,15 @@ func (s *faultyStore) Inspect(ctx context.Context, name string) (protocol.Record
 		return protocol.Record{}, err
 	}
 	return s.Store.Inspect(ctx, name)
+}
+
+func (s *faultyStore) ListSchedules(ctx context.Context, job, prefix, cursor string, count int) ([]protocol.Keyed, string, error) {
+	if err := s.obstacle(ctx); err != nil {
+		return nil, "", err
+	}
+	list, next, err := s.Store.ListSchedules(ctx, job, prefix, cursor, count)
+	s.listed.Add(int64(len(list)))
+	return list, next, err
 }
 
 func (s *faultyStore) Locks(ctx context.Context, prefix, cursor string, count int) ([]protocol.Lock, string, error) {

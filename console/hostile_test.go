@@ -38,6 +38,7 @@ func hostileRequests() (list []*http.Request) {
 			add("GET", "/api/v1/jobs/report/ticks/"+url.PathEscape(text)+"x", "")
 		}
 		add("GET", "/api/v1/jobs/report/schedules/"+escaped, "")
+		add("GET", "/jobs/report/schedules/"+escaped, "", header("Accept", "application/json"))
 		add("PUT", "/api/v1/jobs/tenants/schedules/"+escaped, fmt.Sprintf(`{"cron": %q, %q: %q}`, text, text, text), asJSON)
 		add("POST", "/api/v1/jobs/report/pause", fmt.Sprintf(`{"reason": 1, %q: %q}`, text, text), asJSON)
 	}

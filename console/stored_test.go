@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -280,5 +281,34 @@ func TestStoredSchedulesAreInChinese(t *testing.T) {
 	} {
 		page := text(t, s.get(target, bearer(operateSecret), header("Accept-Language", "zh-CN"), header("Accept", "text/html")))
 		require.Empty(t, englishIn(page), target)
+	}
+}
+
+func TestNoPageReadsAllSchedulesOfAJob(t *testing.T) {
+	s := newSite(t, withTokens())
+	keys := make([]string, 300)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("t%03d", i)
+	}
+	s.store.tenants(t, keys...)
+	for target, most := range map[string]int64{
+		"/": 0, "/timeline": 0, "/load": 0, "/fleet": 0, "/jobs/tenants": 0, "/jobs/tenants/why": 0, "/jobs/tenants/schedules": 100, "/jobs/tenants/schedules/t000": 0,
+		"/jobs/tenants/schedules/t000/why": 0, "/jobs/tenants/schedules/t000/edit": 0, "/jobs/tenants/create": 0, "/jobs/tenants/preview?key=a&cron=@daily": 0,
+	} {
+		s.store.listed.Store(0)
+		s.page(target, operateSecret)
+		require.Equal(t, most, s.store.listed.Load(), target)
+	}
+}
+
+func TestSchedulesAreNotShownWhileTheStoreIsAway(t *testing.T) {
+	s := newSite(t, withTokens())
+	s.store.tenants(t, "acme")
+	s.page("/jobs/tenants/schedules", readSecret)
+	away := errors.New("connection refused")
+	s.store.away.Store(&away)
+	for _, target := range []string{"/jobs/tenants/schedules?prefix=a", "/jobs/tenants/schedules/acme?ticks=3", "/jobs/tenants/schedules/acme/edit", "/jobs/tenants/create"} {
+		s.send("/jobs/report/pause") // so that the fleet is read again
+		require.Equal(t, http.StatusServiceUnavailable, s.get(target, bearer(operateSecret), header("Accept", "text/html")).StatusCode, target)
 	}
 }

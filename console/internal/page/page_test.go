@@ -88,6 +88,14 @@ func TestEachPageRendersEmptyAndFull(t *testing.T) {
 	}
 }
 
+func TestPreviewIsAPartOfAPage(t *testing.T) {
+	c := Context{Path: "/", Query: url.Values{}, Lang: Chinese, Now: now}
+	require.NotContains(t, rendered(t, c, PreviewPage{Words: "x", Zone: "Asia/Shanghai"}), "<html")
+	require.Contains(t, rendered(t, c, PreviewPage{Words: "x", Zone: "Asia/Shanghai", Coming: []time.Time{now}}), "2026-11-22 19:20:31 CST")
+	html := rendered(t, c, PreviewPage{Faults: []Fault{{Field: "cron", Rule: "must have <b>ticks"}}})
+	require.Contains(t, html, "must have &lt;b&gt;ticks")
+}
+
 // inline finds what the content security policy refuses: a page that has it would not work.
 var inline = regexp.MustCompile(`(?i)<style|<script>|<script [^>]*>[^<]|\sstyle=|\son[a-z]+=|javascript:`)
 
