@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
@@ -205,7 +206,7 @@ func (r *Replica) observe(e scheduler.Event) {
 	run.Lease = nil
 	event := wire.Event{Run: run, At: time.Now().UTC()}
 	if ending != nil {
-		if at, ok := r.returned.LoadAndDelete(attempt{run.Job, run.Token, run.Attempt}); ok {
+		if at, ok := r.returned.LoadAndDelete(attempt{naming.Keyed(run.Job, run.Key), run.Token, run.Attempt}); ok {
 			event.At = at.(time.Time) // before the end was recorded
 		} else { // the handler was not called, since the context had ended before
 			event.At = event.At.Add(-ending.Ago)
@@ -223,7 +224,7 @@ func (r *Replica) watch(next jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		returned := make(chan struct{})
 		defer func() {
-			r.returned.Store(attempt{run.Job, run.Token, run.Attempt}, time.Now().UTC())
+			r.returned.Store(attempt{naming.Keyed(run.Job, run.Key), run.Token, run.Attempt}, time.Now().UTC())
 			close(returned)
 		}()
 		go func() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -74,7 +75,7 @@ func (r *Runs) Add(run jobs.Run, at time.Time, ending *Ending) {
 		return
 	}
 	for _, e := range slices.Backward(r.list) {
-		if e.Job == run.Job && e.Tick.Equal(run.Tick) && e.Token == run.Token {
+		if e.Job == run.Job && e.Key == run.Key && e.Tick.Equal(run.Tick) && e.Token == run.Token {
 			e.Ended, e.Outcome, e.Err, e.Lost = at, ending.Outcome, ending.Err, ending.Lost
 			return
 		}
@@ -86,7 +87,7 @@ func (r *Runs) Job(job string) (runs []Execution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.list {
-		if e.Job == job {
+		if e.Job == job || naming.Keyed(e.Job, e.Key) == job {
 			runs = append(runs, *e)
 		}
 	}
