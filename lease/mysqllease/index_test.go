@@ -68,7 +68,7 @@ func due(t *testing.T, s *mysqllease.Store) []driver.DueKey {
 	return list
 }
 
-// What is not kept any longer is removed by whoever comes next, and from the index.
+// What is not kept any longer is removed by the next change, from the index too.
 func TestExpiredKeyLeavesTheIndex(t *testing.T) {
 	t.Parallel()
 	where := database(t)

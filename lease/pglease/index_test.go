@@ -55,7 +55,7 @@ func due(t *testing.T, s *pglease.Store) []driver.DueKey {
 	return list
 }
 
-// What is not kept any longer is removed by whoever comes next, and from the index.
+// What is not kept any longer is removed by the next change, from the index too.
 func TestExpiredKeyLeavesTheIndex(t *testing.T) {
 	t.Parallel()
 	where := schema(t)
