@@ -41,7 +41,7 @@ var layers = map[string]layer{
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./internal/contact", "./internal/engine", "./internal/protocol", "./internal/quorumnode", "./internal/record", "./internal/redisadvice", "./internal/sleep", "./internal/steady", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./internal/contact", "./internal/engine", "./internal/naming", "./internal/protocol", "./internal/quorumnode", "./internal/record", "./internal/redisadvice", "./internal/sleep", "./internal/steady", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/sqlitelease/...": {
