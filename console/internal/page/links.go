@@ -103,12 +103,16 @@ func (p part) Turns(previous, next string) (t turns) {
 	return t
 }
 
-// Every is how often the page is read again: no event says that a schedule in the store has changed.
-func (f *frame) Every() string {
-	if strings.Contains(f.Path, "/schedules") {
-		return "5s"
+// Refresh is what makes the page be read again. No event says that a schedule in the store has
+// changed, and a list of those may take the store half a second.
+func (f *frame) Refresh() string {
+	switch {
+	case f.name == "schedules":
+		return "sse:reset, every 30s"
+	case strings.Contains(f.Path, "/schedules/"):
+		return "sse:change throttle:1s, sse:reset, every 5s"
 	}
-	return "30s"
+	return "sse:change throttle:1s, sse:reset, every 30s"
 }
 
 // Only returns the link to the history of one outcome; of all for "".

@@ -96,6 +96,18 @@ func TestPreviewIsAPartOfAPage(t *testing.T) {
 	require.Contains(t, html, "must have &lt;b&gt;ticks")
 }
 
+func TestListOfSchedulesIsNotReadAtEachEvent(t *testing.T) {
+	for path, want := range map[string]string{
+		"/jobs/a/schedules": "sse:reset, every 30s", "/jobs/a/schedules/b": "sse:change throttle:1s, sse:reset, every 5s", "/jobs/a": "sse:change throttle:1s, sse:reset, every 30s",
+	} {
+		var shown any = view.JobPage{}
+		if strings.HasSuffix(path, "/schedules") {
+			shown = view.SchedulesPage{}
+		}
+		require.Contains(t, rendered(t, Context{Path: path, Query: url.Values{}, Now: now, Events: "/events"}, shown), `hx-trigger="`+want+`"`)
+	}
+}
+
 // inline finds what the content security policy refuses: a page that has it would not work.
 var inline = regexp.MustCompile(`(?i)<style|<script>|<script [^>]*>[^<]|\sstyle=|\son[a-z]+=|javascript:`)
 
