@@ -23,25 +23,25 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// loader has this replica run the schedules that lie in the store. It looks after the shares of the
-// store's index that are this replica's by the ranking of the members. What is due there within
-// aheadBy it loads: a record and its schedule become a contender, which decides, claims and runs as
-// that of any other job, and is dropped when nothing of it is due. So a replica has in memory what is
-// due now, however many schedules there are.
+// loader runs the schedules that lie in the store. The ranking of the members gives each replica some
+// shares of the store's index. The loader asks for the records in its shares that are due within
+// loadAhead, and makes a contender of each, which claims and runs ticks as that of any other job does. It
+// drops the contender when nothing of the schedule is due. So the memory of a replica depends on what is
+// due now, and not on how many schedules there are.
 //
-//	two replicas look after a share    the record grants each tick once; the other one's claim is in vain
-//	nobody does                        the next members by the ranking look a little later, too
-//	a schedule is put or deleted       a claim names the revision that it was loaded with. If that is not the present
-//	                                   one, nothing is decided, and the record is read again
-//	its holder dies                    the record is due when the lease runs out: who looks after the share takes it over
-//	the store was away                 what is due has waited in the index
-//	the job is paused                  a claim says so, and the record skips a tick that is not open
-//	the store went back in time        who has decided a tick that is undecided again brings its record back, and
-//	                                   all leave what is due alone meanwhile
+//	two replicas own a share           both claim, and the record grants each tick once
+//	the owner of a share is gone       the next three members look at the share, too, a little later
+//	a schedule is put or deleted       a claim names the revision that was loaded. If the record has another one, it
+//	                                   decides nothing, and the loader reads it again
+//	the holder of a tick dies          the record is due when the lease runs out; the owner of the share takes the tick over
+//	the store was away                 what came due is still in the index
+//	the job is paused                  the claim says so, and the record skips a tick that is not open
+//	the store went back in time        a replica that knows of a tick that was decided brings its record back first;
+//	                                   until then nobody loads anything
 type loader struct {
 	*Scheduler
-	wanted  sleep.Signal // look now
-	replica *job.Replica // as the jobs know it: it hears of no other replicas, and reports to none
+	wanted  sleep.Signal // is set to look at once
+	replica *job.Replica // the replica as stored schedules see it: alone, so that they report to nobody
 
 	wentBack atomic.Bool // the store may have gone back in time
 
@@ -67,20 +67,21 @@ const (
 	loadAhead = 1500 * time.Millisecond
 	// lookEvery is the time between two looks at the index, and lookSoon after one that found something.
 	lookEvery, lookSoon = 500 * time.Millisecond, 20 * time.Millisecond
-	// helpEvery is the time between two looks at shares that others look after, and helpAfter how long what
-	// is due there is left to them. If they live, they have claimed it, or have more than they can do.
+	// helpEvery is the time between two looks at the shares of others, and helpAfter how late a tick must be
+	// to be loaded from one.
 	helpEvery, helpAfter = 500 * time.Millisecond, 200 * time.Millisecond
 	// verifyJobEvery is how often the record of a job is read, which says whether the job is paused.
 	verifyJobEvery = 2 * time.Second
-	// lookedAt is how many records of each such share are looked at.
+	// lookedAt is how many records of each such share a look returns.
 	lookedAt = 8
-	// restsFor is how far away the next step of a contender is for it to be dropped.
+	// restsFor is the least time until the next step of a contender for it to be dropped.
 	restsFor = 5_000 // ms
 	// mostLoaded bounds how many records of a job one look loads.
 	mostLoaded = 2048
-	// unreadableFor is how long what cannot be read is left alone: others may have its time zone.
+	// unreadableFor is the time before a record that cannot be read is tried again. Another replica may have
+	// its time zone.
 	unreadableFor = time.Minute
-	// mostParsed bounds the schedules that are kept parsed: a million customers have a few different ones.
+	// mostParsed bounds how many parsed schedules are kept. Most customers share a few.
 	mostParsed = 4096
 )
 
@@ -170,9 +171,8 @@ func (l *loader) load(ctx context.Context, base *contender) (found bool) {
 	return found
 }
 
-// stuck returns those of the records, which others look after, in whose share nothing has moved since the
-// last look. Where something has, its owner lives and has more than it can do: who helps it makes that
-// worse, since the store is what is slow.
+// stuck returns those of the late records whose share has not moved since the last look. If a share has
+// moved, its owner lives and is overloaded. To help it would make the store, which is what is slow, slower.
 func (at *looks) stuck(late []protocol.DueName) []protocol.DueName {
 	is := make(map[protocol.DueName]bool, len(late))
 	for _, d := range late {
@@ -244,14 +244,14 @@ func (l *loader) all() []*contender {
 	return slices.Collect(maps.Values(l.active))
 }
 
-// each calls f with each contender that is loaded, locked.
+// each calls f for the loaded contenders, with their lock held.
 func (l *loader) each(f func(c *contender)) {
 	for _, c := range l.all() {
 		c.locked(func() { f(c) })
 	}
 }
 
-// each calls f with each contender, of jobs and of stored schedules, locked.
+// each calls f for all contenders, those of stored schedules included, with their lock held.
 func (s *Scheduler) each(f func(c *contender)) {
 	s.jobs.Load().each(f)
 	s.loader.each(f)
@@ -310,7 +310,7 @@ func (l *loader) redefined(c *contender, given *plan.Definition) {
 	}
 }
 
-// withdraw removes a record that is of no more use.
+// withdraw removes the record of a schedule that is over.
 func (l *loader) withdraw(k *protocol.Keyed) {
 	ctx, cancel := l.call()
 	defer cancel()

@@ -128,6 +128,17 @@ func TestClockOfWhoPutsIsBounded(t *testing.T) {
 	})
 }
 
+// A schedule that has come and gone while the put was under way has run the tick.
+func TestLatePutRepeatsNoTick(t *testing.T) {
+	inSchedules(t, func(s *schedules) {
+		time.Sleep(time.Minute)
+		tick := in(-time.Second)
+		require.NoError(t, s.put("v1", tick, func(p *protocol.Put) { p.After = in(-3 * time.Second) }).Err)
+		require.Equal(t, protocol.Decided, s.claim("v1", tick, 0).Status)
+		require.Equal(t, tick, s.look(), "somebody has to say what comes next")
+	})
+}
+
 func TestTicksOfAnEarlierScheduleAreNotGranted(t *testing.T) {
 	inSchedules(t, func(s *schedules) {
 		old, changed := in(time.Minute), in(90*time.Second)

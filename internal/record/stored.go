@@ -37,8 +37,8 @@ func (r *Record) Put(p protocol.Put, at *Moment) protocol.PutAnswer {
 	} else {
 		r.Watermark, r.Schedules = max(r.Watermark, p.After), nil
 	}
-	if r.Known = true; !there {
-		r.Watermark, r.Paused = max(r.Watermark, r.proven(p.Policy)), nil
+	if r.Known = true; !there { // the put may be late, and another schedule have come and gone meanwhile
+		r.Watermark, r.Paused = max(r.Watermark, at.milli(), r.proven(p.Policy)), nil
 	}
 	r.define(p.Policy, at)
 	r.Revision, r.Revised = p.Revision, at.micro()

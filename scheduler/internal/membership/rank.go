@@ -145,45 +145,6 @@ func (r *Ranking) choiceOf(c class) *choice {
 	return r.classes[c]
 }
 
-// bound chooses which jobs of a class go to another member than the one with the highest score.
-// None do if the members' jobs are not known.
-func (r *Ranking) bound(c class) map[string]int {
-	mine := r.Members[r.me]
-	if mine.jobs == nil || c>>mine.kind&1 == 0 {
-		return nil
-	}
-	type hashed struct {
-		name string
-		key  uint64
-	}
-	var list []hashed
-	for name, revision := range mine.jobs {
-		if len(r.kinds) == 1 || r.classOf(name, revision) == c {
-			list = append(list, hashed{name, hashOf(name)})
-		}
-	}
-	slices.SortFunc(list, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.name, b.name)) })
-	total, left := 0.0, make([]int, len(r.Members))
-	for i := range r.Members {
-		if r.in(c, i) {
-			total += r.Members[i].weight
-		}
-	}
-	for i := range r.Members {
-		left[i] = int(math.Ceil(mostLoad * float64(len(list)) * r.Members[i].weight / total))
-	}
-	owners := make(map[string]int)
-	for _, job := range list {
-		owner := r.best(c, job.key, nil)
-		if left[owner] == 0 {
-			owner = r.best(c, job.key, func(i int) bool { return left[i] > 0 })
-			owners[job.name] = owner
-		}
-		left[owner]--
-	}
-	return owners
-}
-
 // best returns the member of a class with the highest score for the hash key, of those that may be.
 func (r *Ranking) best(c class, key uint64, may func(i int) bool) (best int) {
 	best, highest := -1, 0.0
@@ -328,34 +289,6 @@ func (r *Ranking) Near(job, revision string, weight int, except ...string) (ids 
 	}
 	return ids
 }
-
-// Shares returns those of n shares of the stored schedules of a job with that revision that this replica
-// looks after, and those in which it comes next after others, up to the fourth in all.
-func (r *Ranking) Shares(job, revision string, n int) (first, next []int) {
-	if r == nil || r.me < 0 {
-		return nil, nil
-	}
-	class, of := r.classOf(job, revision), hashOf(job)
-	for share := range n {
-		key, rank := mix(of+uint64(share)), 0 //nolint:gosec // from 0
-		mine := r.score(r.me, key)
-		for i := range r.Members {
-			if i != r.me && r.in(class, i) && r.score(i, key) > mine {
-				rank++
-			}
-		}
-		switch {
-		case rank == 0:
-			first = append(first, share)
-		case rank < lookers:
-			next = append(next, share)
-		}
-	}
-	return first, next
-}
-
-// lookers is how many members look after a share, each a little later than the one before.
-const lookers = 4
 
 // First reports whether this replica is a member and claims a job with that revision first.
 func (r *Ranking) First(job, revision string) bool {
