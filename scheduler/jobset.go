@@ -20,6 +20,7 @@ import (
 // jobSet is what a replica knows of its jobs at one time. It is never changed, only replaced.
 type jobSet struct {
 	contenders []*contender
+	stored     []*contender // those whose schedules lie in the store
 	leaders    []*leader
 	byName     map[string]*contender
 	leading    map[string]*leader
@@ -149,6 +150,9 @@ func (s *Scheduler) updateLocked() Changes {
 			c.setHandler(job)
 		}
 		after.contenders = append(after.contenders, c)
+		if job.Schedule().Stored() {
+			after.stored = append(after.stored, c)
+		}
 		after.byName[name] = c
 	}
 	for name := range before.revisions {

@@ -77,7 +77,7 @@ const (
 	// restsFor is the least time until the next step of a contender for it to be dropped.
 	restsFor = 5_000 // ms
 	// mostLoaded bounds how many records of a job one look loads.
-	mostLoaded = 2048
+	mostLoaded = 1024
 	// unreadableFor is the time before a record that cannot be read is tried again. Another replica may have
 	// its time zone.
 	unreadableFor = time.Minute
@@ -121,10 +121,8 @@ func (l *loader) run(ctx context.Context) {
 		found := l.reread()
 		set := l.jobs.Load()
 		maps.DeleteFunc(l.looks, func(c *contender, _ *looks) bool { return set.byName[c.Name] != c })
-		for _, c := range set.contenders {
-			if c.Job.Schedule().Stored() {
-				found = l.load(ctx, c) || found
-			}
+		for _, c := range set.stored {
+			found = l.load(ctx, c) || found
 		}
 		if found {
 			wait = lookSoon

@@ -107,13 +107,13 @@ func TestStoredSchedulesRunEachTickOnce(t *testing.T) {
 func TestNothingOfASchedulesRestIsInMemory(t *testing.T) {
 	stored(t, 2, takes(0), func(f *fleet) {
 		for i := range 200 {
-			f.put(fmt.Sprint("k", i), "@every 1h")
+			f.put(fmt.Sprint("k", i), "@every 1m")
 		}
 		f.sleepTo(10 * time.Second)
 		require.Zero(f.t, f.loaded())
-		f.sleepTo(time.Hour - time.Second)
+		f.sleepTo(time.Minute - time.Second)
 		require.Equal(f.t, 200, f.loaded())
-		f.sleepTo(time.Hour + 2*time.Second)
+		f.sleepTo(time.Minute + 2*time.Second)
 		require.Zero(f.t, f.loaded())
 		require.Len(f.t, f.runs.of("report/k7"), 1)
 	})
@@ -370,21 +370,21 @@ func TestPauseIsNoticedWithoutItsNotification(t *testing.T) {
 func TestLongRunsHideNothing(t *testing.T) {
 	stored(t, 1, func(ctx context.Context, run jobs.Run) error {
 		if strings.HasPrefix(run.Key, "long") {
-			return takes(time.Minute)(ctx, run)
+			return takes(30*time.Second)(ctx, run)
 		}
 		return nil
 	}, func(f *fleet) {
-		for i := range 2500 {
+		for i := range 1100 {
 			f.put(fmt.Sprint("long", i), "@at 2000-01-01T00:00:05Z")
 		}
-		for i := range 300 {
-			f.put(fmt.Sprint("short", i), "@at 2000-01-01T00:00:30Z")
+		for i := range 50 {
+			f.put(fmt.Sprint("short", i), "@at 2000-01-01T00:00:12Z")
 		}
-		f.sleepTo(34 * time.Second)
-		for i := range 300 {
+		f.sleepTo(14 * time.Second)
+		for i := range 50 {
 			require.NotEmpty(f.t, f.story(fmt.Sprint("report/short", i)), i)
 		}
-		f.sleepTo(2 * time.Minute)
+		f.sleepTo(40 * time.Second)
 	})
 }
 
