@@ -5,7 +5,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # One package's tests may take this long in all before they are stopped and every goroutine is printed.
-TESTTIMEOUT ?= 18m
+TESTTIMEOUT ?= 30m
 # So many packages are tested at a time: one more than there are processors, since many of them wait.
 TESTSATONCE ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # The race detector makes garbage dear.
