@@ -64,7 +64,7 @@ test: deps ## Run every test, with the race detector and in random order
 
 .PHONY: test-nested
 test-nested:
-	@printf '%s\n' $(NESTED) | xargs -P2 -I{} bash -c \
+	@printf '%s\n' $(NESTED) | xargs -P1 -I{} bash -c \
 		'code=0; out=$$(cd {} && go test $(TESTFLAGS) -p=1 ./... 2>&1) || code=1; printf "%s:\n%s\n" {} "$$out"; exit $$code'
 
 .PHONY: lint
