@@ -191,9 +191,9 @@ func (st *stage) fault(reason string, runs ...solotest.Execution) string {
 }
 
 // fallen looks for a run with a lower token than an earlier run of that job. Ticks of one job that
-// start within a moment may start either way.
+// start within a moment may start either way: less than an outage lasts.
 func (st *stage) fallen() string {
-	for job, moment := range map[string]time.Duration{"each": time.Second, "long": 0, "key": 0} {
+	for job, moment := range map[string]time.Duration{"each": 2500 * time.Millisecond, "long": 0, "key": 0} {
 		runs := st.fleet.Runs(job)
 		slices.SortFunc(runs, func(a, b solotest.Execution) int { return cmp.Compare(a.Token, b.Token) })
 		for i, b := range runs[min(1, len(runs)):] {
