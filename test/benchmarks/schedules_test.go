@@ -2,6 +2,7 @@ package benchmarks
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -43,9 +44,7 @@ func BenchmarkSchedules(b *testing.B) {
 				more["redis-us/tick"], more["scripts/tick"] = microseconds(during.cpu)/ticks, during.scripts/ticks
 				more["B/schedule-run"] = (usedMemory(b, client) - empty) / float64(row.Schedules)
 				b.Logf("redis, of %s: %s", during.cpu, during.dearest())
-				for unit, value := range more {
-					figures[unit] = value
-				}
+				maps.Copy(figures, more)
 				return figures
 			})
 		})
