@@ -79,7 +79,7 @@ type service struct {
 	failing failingRuns
 }
 
-// Of is that of the job, also for a stored schedule JOB/KEY.
+// Of looks up a job. For the name of a stored schedule, JOB/KEY, it looks up the job JOB.
 func (s *service) Of(name string) (serving []string, unserved bool, revisions map[string][]string) {
 	job, _ := naming.SplitKeyed(name)
 	return s.Service.Of(job)

@@ -72,7 +72,7 @@ func WithHistory(n int) Option { return func(s *Spec) { s.History = n } }
 func WithLeader() Option { return func(s *Spec) { s.Leader = true } }
 
 // WithSchedules makes the job run by schedules that lie in the store, one for each key: see package
-// schedules. The job's own schedule must then be "" or "@stored". Each key keeps 4 settled ticks, unless
+// schedules. Pass "" or "@stored" as the schedule of such a job. Each key keeps 4 settled ticks, unless
 // [WithHistory] comes after it.
 func WithSchedules() Option {
 	return func(s *Spec) { s.Schedule, s.History = stored, limits.MinHistory }
@@ -136,7 +136,7 @@ func (j *Job) Spec() Spec {
 	return spec
 }
 
-// Name returns the job's name; JOB/KEY of one that [Job.WithKey] has made.
+// Name returns the job's name. If [Job.WithKey] made the job, that is JOB/KEY.
 func (j *Job) Name() string { return j.spec.Name }
 
 // Schedule returns the job's parsed schedule. It is never nil: that of a leader task has no ticks.

@@ -274,10 +274,12 @@ func (l *loader) begin(base *contender, k *protocol.Keyed) {
 	given, resumed := base.Definition, base.Record.Resumption()
 	base.mu.Unlock()
 	c.View = job.New(l.replica, given.WithKey(key, s, &k.Record), room)
-	c.mu.Lock()
-	c.readLocked(k, resumed)
-	rests, due := restsLocked(c), c.NextDue(c.Cursor.Watermark)
-	c.mu.Unlock()
+	var rests bool
+	var due int64
+	c.locked(func() {
+		c.readLocked(k, resumed)
+		rests, due = restsLocked(c), c.NextDue(c.Cursor.Watermark)
+	})
 	switch {
 	case !rests:
 		l.mu.Lock()

@@ -36,7 +36,7 @@ func IfRevision(revision string) Option { return func(c *Change) { c.IfRevision 
 // the one that is there is the same.
 func IfAbsent() Option { return func(c *Change) { c.IfAbsent = true } }
 
-// By keeps with the schedule who put it: a name.
+// By stores the name of who puts the schedule. It matches the pattern of a name.
 func By(who string) Option { return func(c *Change) { c.By = who } }
 
 // As makes a change the act of somebody, which the audit log keeps. It is for people: the log has
@@ -77,9 +77,9 @@ type Result struct {
 	Err      error     `json:"-"`             // of this schedule
 }
 
-// Put creates the schedule of a key, or changes it. The put of one that is there changes nothing. A
-// change acts from now on: no tick that is decided runs again, one that runs goes on, and one that
-// is due already keeps its time. Every replica goes by it within a second.
+// Put creates the schedule of a key, or replaces it. If the same schedule is there, Put changes nothing. A
+// change takes effect from now on, on every replica within a second: no tick that is decided runs again,
+// one that runs goes on, and one that is already due keeps its time.
 //
 // The error joins a [*jobs.Fault] for everything that is wrong with the schedule. A schedule whose
 // ticks are all over is a fault, unless it is there.
@@ -97,9 +97,9 @@ const pageSize = 256
 // tries bounds how often a change is sent when its outcome is unknown.
 const tries = 3
 
-// PutAll puts schedules of different keys, each as [Schedules.Put] does: the Err of one's result is that
-// of this one. It returns an error if none was put, because the options or the job are not as they
-// must be, or the store does not answer.
+// PutAll puts schedules of different keys, each as [Schedules.Put] does, and returns a result for each, in
+// order. A schedule that could not be put has an Err in its result. PutAll returns an error if it has put
+// none, because the options or the job are wrong, or the store does not answer.
 func (s *Schedules) PutAll(ctx context.Context, rows []Schedule, opts ...Option) ([]Result, error) {
 	o, err := Apply(opts...)
 	if err != nil {

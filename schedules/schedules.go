@@ -35,7 +35,7 @@ type Schedule struct {
 	// Cron is when it ticks, as a job's schedule has it: a cron expression, a descriptor or @every. H
 	// depends on the job and the key.
 	Cron string `json:"cron,omitempty"`
-	// At is its only tick, rounded up to a whole second.
+	// At is the time of the only tick of a schedule without Cron. It is rounded up to a whole second.
 	At time.Time `json:"at,omitzero"`
 	// Timezone is an IANA name. Empty means the time zone of the job, which is UTC unless it says
 	// otherwise; what is read from the store always has one.

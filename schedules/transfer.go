@@ -44,8 +44,8 @@ const maxLine = 64 << 10
 
 // Import puts schedules as [Schedules.Export] writes them, and pauses those that were paused. It calls
 // each, which may be nil, with the line and the result of every schedule, in order. Lines that are
-// empty are left out. It goes on after a schedule that cannot be put, whose result has an Err; the
-// error is that of r, of the options or of the store.
+// empty are skipped. If a schedule cannot be put, its result has an Err, and Import goes on. It returns an
+// error if it cannot read r, if an option is wrong, or if the store does not answer.
 func (s *Schedules) Import(ctx context.Context, r io.Reader, each func(line int, result Result), opts ...Option) error {
 	o, err := Apply(opts...)
 	if err != nil {

@@ -39,8 +39,8 @@ type Put struct {
 	// of the ticks. Both are as in [Sync].
 	Revision, Schedule string
 	Stored             // Due is that of the first tick after After
-	// After is the caller's time, in Unix ms. The schedule has no ticks before it. If it differs from the
-	// store's time by more than 5 s, the put fails with a [*BoundsError].
+	// After is when the caller put the schedule, by its own estimate of the store's time, in Unix ms. No
+	// earlier tick runs. The put fails with a [*BoundsError] if the estimate is more than 5 s ahead.
 	After  int64
 	Policy Policy
 
@@ -65,8 +65,8 @@ type PutAnswer struct {
 	Err    error // matches [ErrRevision] if the present schedule is not the one that the put expects
 }
 
-// Withdraw deletes a schedule. Ticks that are open go on, and no other is granted. The record is removed
-// as soon as no tick is open.
+// Withdraw deletes a schedule. Its open ticks go on, but no further tick is granted. When no tick is open
+// any more, the record is removed.
 type Withdraw struct {
 	Name  string // JOB/KEY
 	If    string // as in [Put]

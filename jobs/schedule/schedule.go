@@ -66,9 +66,9 @@ func (s *Schedule) Before(t time.Time) time.Time {
 
 // MinInterval returns a time that no two ticks of the schedule are closer than, at least one
 // second. It is the shortest interval that occurs, with the clock changes of the years 2000 to 2060
-// included. A daily spec in a zone with daylight saving time has 23 hours. A one-off has no second
-// tick, @triggered and @stored have none, and all return the longest duration there is. The first call does the
-// work, a fraction of a millisecond; later ones return what it found.
+// included. A daily spec in a zone with daylight saving time has 23 hours. For a schedule with fewer than
+// two ticks (a one-off, @triggered, @stored) it returns the longest duration. The first call takes a
+// fraction of a millisecond; later ones return its result.
 func (s *Schedule) MinInterval() time.Duration { return s.minInterval() }
 
 // Empty reports whether the schedule has no ticks at all: @triggered and @stored.

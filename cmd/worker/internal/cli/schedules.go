@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +11,6 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/joined"
-	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/render"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/schedules"
@@ -276,206 +272,5 @@ func (c *cli) scheduleList() *cobra.Command {
 			}
 			return render.StoredSchedules(v, page.Schedules).Text(v), nil
 		})
-	})
-}
-
-func (c *cli) scheduleDelete() *cobra.Command {
-	var revision string
-	cmd := &cobra.Command{
-		Use:     "delete JOB KEY",
-		Short:   "Delete the schedule of a key",
-		Long:    "delete ends a schedule: no further tick runs. A run in progress continues: cancel ends it.",
-		Example: `  worker schedules delete customer-report acme --reason "the contract has ended" --config solotick.yaml`,
-	}
-	cmd.Flags().StringVar(&revision, "if-revision", "", "delete it only if it has this `REVISION`")
-	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s storedSchedules, key string) error {
-		deleted, err := s.Delete(call.ctx, key, call.as(revision)...)
-		if err == nil && !deleted {
-			err = schedules.ErrNotFound
-		}
-		if err != nil {
-			return call.ofSchedule(err, key)
-		}
-		return call.print(struct {
-			Key     string `json:"key"`
-			Deleted bool   `json:"deleted"`
-		}{key, true}, key+" is deleted", nil)
-	})
-}
-
-// changed is the JSON output of pause and resume.
-type changed struct {
-	Job     string `json:"job"`
-	Key     string `json:"key,omitempty"`
-	Prefix  string `json:"prefix,omitempty"`
-	Paused  bool   `json:"paused"`
-	Changed int    `json:"changed"` // how many schedules
-}
-
-// switchCommand completes pause and resume.
-func (c *cli) switchCommand(cmd *cobra.Command, paused bool,
-	one func(call invocation, s storedSchedules, key string) (bool, error),
-	several func(call invocation, s *schedules.Schedules, prefix string) (int, error),
-) *cobra.Command {
-	var prefix string
-	cmd.Flags().StringVar(&prefix, "prefix", "", "all whose keys begin with `TEXT`, in place of KEY; \"\" is every one")
-	return c.keyCommand(cmd, c.actCommand, 0, 1, func(call invocation, s storedSchedules, key string) error {
-		if by := call.cmd.Flags().Changed("prefix"); by == (key != "") {
-			return flagFaults(call.cmd, errors.New("give either a KEY or --prefix"))
-		}
-		answer, verb := changed{Job: call.name, Key: key, Prefix: prefix, Paused: paused}, cmd.Name()+"d"
-		if key == "" {
-			all, err := call.inStore(s)
-			if err != nil {
-				return err
-			}
-			n, err := several(call, all, prefix)
-			answer.Changed = n
-			return call.print(answer, fmt.Sprintf("%s %s", render.Count(n, "schedule"), verb), call.ofSchedule(err, ""))
-		}
-		did, err := one(call, s, key)
-		text := fmt.Sprintf("%s is %s", key, verb)
-		if did {
-			answer.Changed = 1
-		} else if !paused {
-			text = key + " was not paused"
-		}
-		return call.print(answer, text, call.ofSchedule(err, key))
-	})
-}
-
-func (c *cli) schedulePause() *cobra.Command {
-	return c.switchCommand(&cobra.Command{
-		Use:   "pause JOB [KEY]",
-		Short: "Skip the ticks of schedules, until resume",
-		Long: "pause skips the ticks of a schedule, or of all whose keys begin with a prefix. worker pause JOB pauses all of a job at\n" +
-			"once, and those that are put later.",
-		Example: `  worker schedules pause customer-report acme --reason "not paid" --config solotick.yaml
-  worker schedules pause customer-report --prefix eu-`,
-	}, true, func(call invocation, s storedSchedules, key string) (bool, error) {
-		return true, s.Pause(call.ctx, key, call.act)
-	}, func(call invocation, s *schedules.Schedules, prefix string) (int, error) {
-		return s.PausePrefix(call.ctx, prefix, call.act)
-	})
-}
-
-func (c *cli) scheduleResume() *cobra.Command {
-	return c.switchCommand(&cobra.Command{
-		Use:     "resume JOB [KEY]",
-		Short:   "End the pause of schedules",
-		Long:    "resume ends the pause of a schedule, or of all whose keys begin with a prefix. Ticks that were due stay skipped.",
-		Example: `  worker schedules resume customer-report acme --config solotick.yaml`,
-	}, false, func(call invocation, s storedSchedules, key string) (bool, error) {
-		return s.Resume(call.ctx, key, call.act)
-	}, func(call invocation, s *schedules.Schedules, prefix string) (int, error) {
-		return s.ResumePrefix(call.ctx, prefix, call.act)
-	})
-}
-
-func (c *cli) scheduleTrigger() *cobra.Command {
-	var o fleet.TriggerOptions
-	var w waiting
-	var payload string
-	cmd := &cobra.Command{
-		Use:   "trigger JOB KEY",
-		Short: "Run the job once, now, for a key",
-		Long:  "trigger runs the job once for a key that has a schedule, with the payload of that schedule or another one.",
-		Example: `  worker schedules trigger customer-report acme --config solotick.yaml
-  worker schedules trigger customer-report acme --wait --timeout 10m`,
-	}
-	cmd.Flags().StringVar(&payload, "payload", "", "`TEXT` or @FILE: given to the run in place of the schedule's payload")
-	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
-	return c.keyCommand(cmd, c.actCommand, 1, 1, func(call invocation, s storedSchedules, key string) error {
-		var err error
-		o.Payload, err = payloadOf(payload)
-		if err := flagFaults(call.cmd, err, w.check(cmd)); err != nil {
-			return err
-		}
-		row, err := s.Get(call.ctx, key)
-		if err != nil {
-			return call.ofSchedule(err, key)
-		}
-		if payload == "" {
-			o.Payload = jobs.Payload(row.Payload)
-		}
-		o.By, o.Reason, o.Via = call.act.By, call.act.Reason, call.act.Via
-		call.name, call.job = naming.Keyed(call.name, key), nil
-		return c.triggerJob(call, o, w)
-	})
-}
-
-func (c *cli) scheduleImport() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "import JOB [FILE]",
-		Short: "Put many schedules, each a line of JSON",
-		Long: "import puts the schedules of a file, or of stdin, as export prints them: each is a line of JSON with key, cron or at, and\n" +
-			"optional timezone, payload, start and end. It prints what it has done, and to stderr each line that it could not put:\n" +
-			"the exit code is then 1. It may be repeated: what is there already stays as it is.",
-		Example: `  worker schedules import customer-report schedules.ndjson --config solotick.yaml
-  echo '{"key": "acme", "cron": "0 7 * * 1-5", "payload": "7"}' | worker schedules import customer-report`,
-	}
-	return c.keyCommand(cmd, c.actCommand, 0, 1, func(call invocation, s storedSchedules, path string) error {
-		all, err := call.inStore(s)
-		if err != nil {
-			return err
-		}
-		var from io.Reader = os.Stdin
-		if path != "" && path != "-" {
-			file, err := os.Open(path)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = file.Close() }() // was only read
-			from = file
-		}
-		counts, failed := map[schedules.Status]int{}, 0
-		err = all.Import(call.ctx, from, func(line int, r schedules.Result) {
-			if line%10_000 == 0 {
-				fmt.Fprintf(c.stderr, "%d lines\n", line)
-			}
-			if counts[r.Status]++; r.Err != nil {
-				failed++
-				fmt.Fprintf(c.stderr, "line %d: %s\n", line, render.Line(r.Err.Error()))
-			}
-		}, schedules.As(call.act))
-		answer := struct {
-			Created   int `json:"created"`
-			Changed   int `json:"changed"`
-			Unchanged int `json:"unchanged"`
-			Failed    int `json:"failed"`
-		}{counts[schedules.Created], counts[schedules.Changed], counts[schedules.Unchanged], failed}
-		text := fmt.Sprintf("%d created, %d changed, %d unchanged, %d failed", answer.Created, answer.Changed, answer.Unchanged, failed)
-		if shown := call.print(answer, text, nil); shown != nil || err != nil {
-			return errors.Join(call.ofSchedule(err, ""), shown)
-		}
-		if failed > 0 {
-			return fmt.Errorf("%s could not be put", render.Count(failed, "schedule"))
-		}
-		return nil
-	})
-}
-
-func (c *cli) scheduleExport() *cobra.Command {
-	var prefix string
-	cmd := &cobra.Command{
-		Use:   "export JOB",
-		Short: "Print the schedules of a job, each as a line of JSON",
-		Long:  "export prints the schedules of a job to stdout, as import reads them, and how many there are to stderr.",
-		Example: `  worker schedules export customer-report --config solotick.yaml >schedules.ndjson
-  worker schedules export customer-report --prefix eu- | jq -r .key`,
-	}
-	cmd.Flags().StringVar(&prefix, "prefix", "", "only those whose keys begin with `TEXT`")
-	return c.keyCommand(cmd, c.jobCommand, 0, 0, func(call invocation, s storedSchedules, _ string) error {
-		all, err := call.inStore(s)
-		if err != nil {
-			return err
-		}
-		to := bufio.NewWriter(c.stdout)
-		n, err := all.Export(call.ctx, to, prefix)
-		if err := errors.Join(call.ofSchedule(err, ""), to.Flush()); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.stderr, render.Count(n, "schedule"))
-		return nil
 	})
 }
