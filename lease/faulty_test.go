@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,7 +27,9 @@ var errDown = errors.New("the store is down")
 // none.
 type faulty struct {
 	memlease.Store
-	onClaim, onRenew, onSettle, onRelease fault
+	onClaim, onRenew, onSettle, onRelease, onCheckpoint fault
+
+	checkpoints atomic.Int64 // calls of Checkpoint
 
 	renewals atomic.Int64 // calls of Renew
 	renewed  atomic.Int64 // leases in them
@@ -57,6 +60,16 @@ func (s *faulty) Renew(ctx context.Context, grants []protocol.Grant) []error {
 		for i := range answers {
 			answers[i] = err
 		}
+	}
+	return answers
+}
+
+func (s *faulty) Checkpoint(ctx context.Context, list []protocol.Checkpoint) []error {
+	s.checkpoints.Add(1)
+	var answers []error
+	err := s.onCheckpoint.call(ctx, func() error { answers = s.Store.Checkpoint(context.WithoutCancel(ctx), list); return nil })
+	if err != nil {
+		answers = slices.Repeat([]error{err}, len(list))
 	}
 	return answers
 }

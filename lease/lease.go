@@ -39,6 +39,7 @@ type Lease struct {
 	note      string
 	failures  int // renewals that failed in a row
 	last      error
+	points    *points     // nil before the first checkpoint
 	listeners []*listener // never changed, only replaced
 	renewals  int
 	least     time.Duration   // that was left to the deadline at one of them
@@ -212,12 +213,20 @@ func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 		l.Abandon()
 		return err
 	}
-	return l.finish(ctx, func(ctx context.Context) error { return l.renewer.store.Settle(ctx, l.final(), outcome) })
+	if outcome != OutcomeSucceeded {
+		l.writeLast(ctx)
+	}
+	err := l.finish(ctx, func(ctx context.Context) error { return l.renewer.store.Settle(ctx, l.final(), outcome) })
+	if err == nil && outcome == OutcomeSucceeded {
+		l.clear()
+	}
+	return err
 }
 
 // Release gives up the tick undecided, so that it can be granted again at once, or releases the
 // lock. It ends the lease's context first, and tries like Settle.
 func (l *Lease) Release(ctx context.Context) error {
+	l.writeLast(ctx)
 	return l.finish(ctx, func(ctx context.Context) error {
 		if l.lock != nil {
 			return l.renewer.store.ReleaseLock(ctx, *l.lock)

@@ -97,13 +97,11 @@ func (k *Renewer) look() {
 	t := steady.Now()
 	expired := k.expireLocked(t)
 	due := k.dueLocked(t)
+	var sends context.Context
 	if len(due) > 0 {
 		k.sending++
-		if k.abort == nil {
-			k.sends, k.abort = context.WithCancel(context.Background())
-		}
+		sends = k.sendsLocked()
 	}
-	sends := k.sends
 	k.armLocked(t)
 	k.mu.Unlock()
 
@@ -117,6 +115,14 @@ func (k *Renewer) look() {
 	k.mu.Lock()
 	k.lookedLocked()
 	k.mu.Unlock()
+}
+
+// sendsLocked returns the context of calls of the store, which ends with Close.
+func (k *Renewer) sendsLocked() context.Context {
+	if k.abort == nil {
+		k.sends, k.abort = context.WithCancel(context.Background())
+	}
+	return k.sends
 }
 
 func (k *Renewer) expireLocked(t steady.Instant) (expired []*LostError) {

@@ -29,6 +29,11 @@ type Renewer struct {
 	changed *sync.Cond            // looks or closing has become 0
 	sends   context.Context
 	abort   context.CancelFunc // ends sends; nil when it is not made
+
+	unwritten map[*Lease]struct{} // have checkpoints to write
+	writer    *time.Timer         // calls write; made at the first need
+	writes    steady.Instant      // when the timer fires; 0 when it is stopped
+	writing   bool                // write is under way
 }
 
 // NewRenewer returns a renewer of leases that store grants.
@@ -186,6 +191,10 @@ func (k *Renewer) dropLocked(l *Lease, cause error) {
 		return
 	}
 	l.over.Store(true)
+	if l.points != nil {
+		delete(k.unwritten, l)
+		defer func() { l.points.answer(l.refused(l.ctx)) }()
+	}
 	heap.Remove(&k.leases, l.index)
 	if len(k.leases) == 0 {
 		k.disarmLocked()

@@ -159,7 +159,7 @@ func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Rem
 		return protocol.Removed{}, err
 	}
 	if a.Status == protocol.RecordRemoved || a.Status == protocol.RecordAbsent { // perhaps an earlier try came only so far
-		err = errors.Join(s.removeJournal(ctx, q.Name), s.removeProgress(ctx, q.Name))
+		err = errors.Join(s.removeJournal(ctx, q.Name), s.removeProgress(ctx, q.Name), s.removeCheckpoints(ctx, q.Name))
 	}
 	if err == nil && a.Status == protocol.RecordRemoved {
 		err = s.note(ctx, q.Name, protocol.PauseChanged)

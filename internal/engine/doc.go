@@ -46,6 +46,7 @@
 //	list of audit:N        part N of the audit log of the namespace; the value of audit: says which parts there are
 //	value of member:HOLDER a member, whose lease is its life; the value of member: lists the holders
 //	value of set:DIGEST    a set, whose lease is its life
+//	value of checkpoint:NAME where the runs of ticks of that name are: package record, Checkpoints
 //	value of message:X     nothing: its changes carry the messages of one session, where the store does not carry them itself
 //	value of progress:NAME how far notifications of that name have come; progress: is that of the namespace
 //
@@ -53,6 +54,26 @@
 // they were of use: held, waited for, or owed an answer to a holder that lost its hold early. A
 // token is at least the store's clock in microseconds, so tokens rise unless that clock goes back
 // for longer while the lock is not used. A store whose removals raise a floor has no such limit.
+//
+// # Checkpoints
+//
+// Where the runs of a name are lies in a value of its own and not beside the leases: a checkpoint is
+// not in the way of a claim or a renewal, renewals stay as small as they are, reads of a record do
+// not carry positions, and drivers need to know nothing of it.
+//
+//	none     --Put-->                            kept under the token
+//	kept     --Put, the same or a higher token--> kept, newer
+//	kept     --Put, a lower token-->             refused: ErrFenced
+//	kept     --Clear, after a success-->         none
+//	kept     --settled otherwise-->              kept, as long as no open tick needs the room
+//
+//	died right after it      what was written is there for the next attempt; what was not yet is at most TTL/3 old
+//	frozen holder, late      the change names the end of the lease as its bound, and the next attempt writes a higher token
+//	reply lost               it is written again: the same value, or a newer one of the same run
+//	older copy after a loss  older, or none; never of another tick, since the tick is in it
+//	memory full              the checkpoint fails; renewals are other requests, and settlements are Essential
+//	record removed           the checkpoints go with it
+//	cleared late, or never   a settled tick is never granted again, so nobody reads it
 //
 // # What can go wrong
 //

@@ -53,6 +53,18 @@ type Store interface {
 	// moved it. A watermark below p.From means what Unknown means of a claim.
 	Skip(ctx context.Context, p Skip) (watermark int64, passed bool, err error)
 
+	// Checkpoint writes where the runs of ticks are, each in place of the tick's checkpoint before,
+	// and answers for each. It changes no record, so that it is in the way of no claim and no
+	// renewal. It returns [ErrFenced] if the tick has a checkpoint with a higher token, a
+	// [*BoundsError] when nothing remains of the lease, and [ErrCheckpoints]. The checkpoint of a
+	// settled tick stays until it is cleared, until those of open ticks need its room, until the
+	// record is removed, or until none of the name was written for 90 days.
+	Checkpoint(ctx context.Context, list []Checkpoint) []error
+
+	// Checkpoints returns the checkpoints of the ticks of a name, the one that was written last at
+	// the end.
+	Checkpoints(ctx context.Context, name string) ([]Checkpoint, error)
+
 	// Sync returns the records of names, and makes those that do not exist. Of the settled ticks they
 	// have the newest that succeeded or failed.
 	Sync(ctx context.Context, syncs []Sync) ([]Record, error)

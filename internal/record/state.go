@@ -35,10 +35,11 @@ type Lease struct {
 
 // The first byte of a value says what it is and in which format.
 const (
-	recordFormat  = 0x13
-	lockFormat    = 0x22
-	limitFormat   = 0x42
-	settledFormat = 0x31
+	recordFormat      = 0x13
+	lockFormat        = 0x22
+	limitFormat       = 0x42
+	checkpointsFormat = 0x51
+	settledFormat     = 0x31
 
 	olderLimitFormat = 0x41 // without the ends of batches
 )

@@ -297,6 +297,17 @@ var cases = []struct {
 	{"ProgressGoesWithItsRecord", progressGoesWithItsRecord},
 	{"FaultyProgressIsRefused", faultyProgressIsRefused},
 
+	// checkpoints.go
+	{"CheckpointIsKeptForTheNextAttempt", checkpointIsKeptForTheNextAttempt},
+	{"CheckpointOfALowerTokenIsFenced", checkpointOfALowerTokenIsFenced},
+	{"CheckpointAfterTheLeaseIsRefused", checkpointAfterTheLeaseIsRefused},
+	{"CheckpointLeavesTheRecordAlone", checkpointLeavesTheRecordAlone},
+	{"CheckpointsAreBounded", checkpointsAreBounded},
+	{"CheckpointsOfSettledTicksMakeRoom", checkpointsOfSettledTicksMakeRoom},
+	{"CheckpointsGoWithTheirRecord", checkpointsGoWithTheirRecord},
+	{"FaultyCheckpointsAreRefused", faultyCheckpointsAreRefused},
+	{"ManyCheckpointsAtOnce", manyCheckpointsAtOnce},
+
 	// publish.go
 	{"PublishedReachesEverySubscriber", publishedReachesEverySubscriber},
 	{"LettersReachTheirReceivers", lettersReachTheirReceivers},
