@@ -36,6 +36,14 @@ type Run struct {
 	// Payload is what the tick was triggered with, or what its stored schedule carries, the same for
 	// every attempt; "" of any other scheduled tick, and of a trigger without.
 	Payload Payload
+	// Position is the Data of the tick's newest checkpoint when the attempt begins, also one that an
+	// earlier attempt has made: see [Run.Checkpoint]. It is nil if there is none. After the store
+	// has lost something it may be older.
+	Position []byte
+	// PositionRevision is the revision of the job that made Position: see [Job.Revision]. After an
+	// edit it is not the present one.
+	PositionRevision string
+
 	// Lease is the lease on the tick. It is never nil in a run that the scheduler started.
 	Lease Lease
 }

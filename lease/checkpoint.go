@@ -164,6 +164,9 @@ func (l *Lease) writeLast(ctx context.Context) {
 	}
 }
 
+// clearFor is for how long it is tried to remove a checkpoint that nobody needs any more.
+const clearFor = time.Minute
+
 // clear has the checkpoint of a tick that has succeeded removed.
 func (l *Lease) clear() {
 	k := l.renewer
@@ -171,7 +174,7 @@ func (l *Lease) clear() {
 	defer k.mu.Unlock()
 	if w := l.points; w != nil && w.kept {
 		w.newest = protocol.Checkpoint{Name: l.grant.Name, Tick: l.grant.Tick, Token: l.grant.Token, Clear: true}
-		w.dirty = true
+		w.dirty, w.since = true, steady.Now()
 		k.writeLocked(l, 0)
 	}
 }
@@ -221,7 +224,7 @@ func (k *Renewer) write() {
 		k.writeOnceLocked()
 		again = false
 		for l := range k.unwritten {
-			again = again || len(l.points.waiting) > 0 || l.points.newest.Clear
+			again = again || len(l.points.waiting) > 0
 		}
 	}
 	k.writing = false
@@ -256,7 +259,8 @@ func (k *Renewer) writeOnceLocked() {
 	k.mu.Lock()
 	for i, b := range batch {
 		l, w, err := b.l, b.l.points, answers[i]
-		if w.last = err; list[i].Clear || err == nil && w.made == b.made && !w.newest.Clear {
+		over := list[i].Clear && w.since.Until(now) > clearFor
+		if w.last = err; over || err == nil && w.made == b.made && w.newest.Clear == list[i].Clear {
 			w.dirty = false
 			delete(k.unwritten, l)
 		} else if err == nil {

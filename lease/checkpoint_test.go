@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,7 +110,7 @@ func TestRefusedCheckpointSaysTheCause(t *testing.T) {
 		end  func(t *testing.T, store *faulty, l *lease.Lease)
 		want []error
 	}{
-		"lost":      {func(_ *testing.T, store *faulty, l *lease.Lease) { store.onRenew = fails; <-l.Context().Done() }, []error{lease.ErrFenced, lease.ErrLost}},
+		"lost":      {func(_ *testing.T, _ *faulty, l *lease.Lease) { <-l.Context().Done() }, []error{lease.ErrFenced, lease.ErrLost}},
 		"settled":   {func(t *testing.T, _ *faulty, l *lease.Lease) { require.NoError(t, l.Settle(t.Context(), "failed")) }, []error{lease.ErrReleased}},
 		"abandoned": {func(_ *testing.T, _ *faulty, l *lease.Lease) { l.Abandon() }, []error{lease.ErrReleased}},
 		"cancelled": {func(t *testing.T, store *faulty, l *lease.Lease) {
@@ -125,6 +126,9 @@ func TestRefusedCheckpointSaysTheCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &faulty{}
+				if name == "lost" {
+					store.onRenew = fails
+				}
 				l := acquire(t, newRenewer(t, store), ofTick("job", 1))
 				c.end(t, store, l)
 				for _, want := range c.want {
@@ -215,7 +219,13 @@ func TestFailedCheckpointsEndNothing(t *testing.T) {
 	for name, f := range map[string]fault{"fails": fails, "loses the reply": losesTheReply, "hangs": hangs} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &faulty{onCheckpoint: f}
+				var works atomic.Bool
+				store := &faulty{onCheckpoint: func(ctx context.Context, do func() error) error {
+					if works.Load() {
+						return do()
+					}
+					return f(ctx, do)
+				}}
 				l := acquire(t, newRenewer(t, store), ofTick("job", 1))
 				require.NoError(t, checkpoint(l, "here", false))
 				require.Error(t, checkpoint(l, "there", true))
@@ -223,12 +233,12 @@ func TestFailedCheckpointsEndNothing(t *testing.T) {
 				requireHeld(t, l)
 				require.Error(t, checkpoint(l, "there", false), "what was made a minute ago is not written")
 				require.Equal(t, "there", position(t, l))
-				store.onCheckpoint = nil
+				works.Store(true)
 				time.Sleep(5 * time.Second)
 				require.Equal(t, "there", stored(t, store, l))
 				require.NoError(t, checkpoint(l, "done", false))
 
-				store.onCheckpoint = f
+				works.Store(false)
 				began := time.Now()
 				require.NoError(t, l.Settle(t.Context(), "failed"))
 				require.LessOrEqual(t, time.Since(began), time.Second)

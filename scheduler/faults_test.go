@@ -16,6 +16,7 @@ const (
 	verbRenew   = "renew"
 	verbSettle  = "settle"
 	verbRelease = "release"
+	verbPoint   = "checkpoint" // writes and reads them
 	verbPass    = "pass"
 	verbSync    = "sync"
 	verbDue     = "due"
@@ -172,6 +173,19 @@ func (l *link) Release(ctx context.Context, g protocol.Grant) error {
 		return struct{}{}, l.Store.Release(ctx, g)
 	})
 	return err
+}
+
+func (l *link) Checkpoint(ctx context.Context, list []protocol.Checkpoint) []error {
+	list = slices.Clone(list)
+	answers, err := through(ctx, l, call{verb: verbPoint}, func(ctx context.Context) ([]error, error) { return l.Store.Checkpoint(ctx, list), nil })
+	if err != nil {
+		return slices.Repeat([]error{err}, len(list))
+	}
+	return answers
+}
+
+func (l *link) Checkpoints(ctx context.Context, name string) ([]protocol.Checkpoint, error) {
+	return through(ctx, l, call{verb: verbPoint}, func(ctx context.Context) ([]protocol.Checkpoint, error) { return l.Store.Checkpoints(ctx, name) })
 }
 
 func (l *link) Skip(ctx context.Context, p protocol.Skip) (int64, bool, error) {

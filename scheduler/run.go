@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -51,8 +52,9 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	s.ending.Add()
 	r := &run{c: c, lease: l, spec: c.Spec, replace: c.Spec.Overlap == jobs.Replace && s.capacity.Max > 0, room: c.Room.HandOver(c.Spec.Weight), about: jobs.Run{
 		Namespace: s.namespace, Job: c.job, Key: c.key, Replica: s.replica,
-		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l, Payload: jobs.Payload(a.Payload),
+		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Payload: jobs.Payload(a.Payload),
 	}}
+	r.about.Lease = (*held)(r)
 	r.work = chain.NewThen(c.Job, chain.Hooks{Wrappers: s.wrappers, OnRetry: r.onRetry, BeforeAttempt: r.recordAttempt, Stopping: s.stopped})
 	if a.Former != nil {
 		r.before = runBefore(a)
@@ -68,6 +70,10 @@ func (r *run) handle() {
 		r.done()
 		return
 	}
+	if r.about.Attempt > 1 && !r.goOn() {
+		r.done()
+		return
+	}
 	if r.c.s.observed {
 		r.started()
 	}
@@ -78,6 +84,38 @@ func (r *run) handle() {
 		return
 	}
 	r.work(r.lease.Context(), r.about, r.handled)
+}
+
+// held is the lease as the handler of a run sees it.
+type held run
+
+func (h *held) Deadline() time.Time { return h.lease.Deadline() }
+func (h *held) Valid() bool         { return h.lease.Valid() }
+
+func (h *held) OnRenewal(f func(deadline time.Time)) (stop func()) { return h.lease.OnRenewal(f) }
+
+// Checkpoint implements [jobs.Checkpointer].
+func (h *held) Checkpoint(ctx context.Context, c jobs.Checkpoint) error {
+	return h.lease.Checkpoint(ctx, lease.Checkpoint{Data: c.Data, Percent: c.Percent, Text: c.Text, Sync: c.Sync, Revision: h.c.Job.Revision()})
+}
+
+// goOn gives a further attempt the position of those before. It tries until the store answers or
+// the lease ends, and then reports false: an attempt must not begin again what is done already.
+//
+//go:noinline
+func (r *run) goOn() bool {
+	for try := 0; ; try++ {
+		ctx, cancel := context.WithTimeout(r.lease.Context(), time.Second)
+		c, err := r.lease.Position(ctx)
+		cancel()
+		if err == nil || errors.Is(err, lease.ErrPermanent) { // then nobody can read what is there
+			r.about.Position, r.about.PositionRevision = c.Data, c.Revision
+			return r.lease.Context().Err() == nil
+		}
+		if !sleep.For(r.lease.Context(), sleep.Backoff(try, 25*time.Millisecond, 500*time.Millisecond)) {
+			return false
+		}
+	}
 }
 
 // started is not part of handle, whose frame is to be small: handlers begin on a small stack.
@@ -243,10 +281,13 @@ func (r *run) onRetry(about jobs.Run, err error, wait time.Duration) {
 
 // recordAttempt records a retry in the store, so that a takeover continues its count. The lease
 // stays good even if that fails.
-func (r *run) recordAttempt(ctx context.Context, about jobs.Run) {
+func (r *run) recordAttempt(ctx context.Context, about *jobs.Run) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_ = r.lease.SetAttempt(ctx, about.Attempt)
+	if c, err := r.lease.Position(ctx); err == nil { // from memory: see goOn
+		about.Position, about.PositionRevision = c.Data, c.Revision
+	}
 	r.retried.began = r.c.s.clock.Now().Truncate(time.Millisecond)
 }
 

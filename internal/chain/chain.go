@@ -31,8 +31,8 @@ type Hooks struct {
 	// BeforeAttempt is called when the wait is over, right before the attempt that run describes.
 	// It records run.Attempt in the store, so that a takeover counts from there. The attempt
 	// follows whether or not that worked, so BeforeAttempt handles its own errors and limits its
-	// own time.
-	BeforeAttempt func(ctx context.Context, run jobs.Run)
+	// own time. It may change what the attempt gets, such as its position.
+	BeforeAttempt func(ctx context.Context, run *jobs.Run)
 
 	// Stopping is closed when no further attempt is to begin here. A run that waits for its next
 	// attempt, or fails later, ends at once with [ErrGivenUp]. A nil channel is never closed.

@@ -57,7 +57,7 @@ func retry(ctx context.Context, run jobs.Run, policy jobs.Retry, next jobs.Handl
 
 		run.Attempt++
 		if hooks.BeforeAttempt != nil {
-			hooks.BeforeAttempt(ctx, run)
+			hooks.BeforeAttempt(ctx, &run)
 			if cause := hooks.ended(ctx); cause != nil { // it may have taken a while
 				return notRetried(err, cause)
 			}

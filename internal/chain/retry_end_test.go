@@ -107,7 +107,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 		},
 		"while it is announced": func(end func()) (jobs.Handler, Hooks) {
 			return func(context.Context, jobs.Run) error { return io.ErrUnexpectedEOF },
-				Hooks{BeforeAttempt: func(context.Context, jobs.Run) { end() }}
+				Hooks{BeforeAttempt: func(context.Context, *jobs.Run) { end() }}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

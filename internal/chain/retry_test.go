@@ -43,7 +43,7 @@ func (r *recorder) hooks() Hooks {
 			r.calls = append(r.calls, fmt.Sprintf("retry after %d: %v", run.Attempt, err))
 			r.waits = append(r.waits, wait)
 		},
-		BeforeAttempt: func(_ context.Context, run jobs.Run) {
+		BeforeAttempt: func(_ context.Context, run *jobs.Run) {
 			r.calls = append(r.calls, fmt.Sprintf("announce %d", run.Attempt))
 		},
 	}

@@ -23,6 +23,8 @@
 //	once       a tick with delivery at most once begins once
 //	early      no tick begins before its time, nor is decided without a run before it is due
 //	token      tokens and attempts of a tick rise
+//	position   a run's position is of its tick, was written, and is not older than what was synced
+//	           before, unless the store forgot
 //	decided    no tick is open once the faults have ended
 //	kept       every tick of a schedule is decided by somebody, or came due while its job was paused
 //	room       the weights of a replica's runs stay within what it has room for

@@ -149,6 +149,8 @@ func (s *simulation) work(longest time.Duration) jobs.Handler {
 		_, _ = fmt.Fprint(h, s.seed, run.TickID(), run.Attempt)
 		draw := rand.New(rand.NewPCG(h.Sum64(), 3))
 		d := time.Duration(draw.Int64N(int64(longest)))
+		s.judge.steps(ctx, run, d/4, draw.IntN(2) == 0)
+		d -= d / 4
 		kind := draw.IntN(12)
 		switch kind {
 		case 0, 1:

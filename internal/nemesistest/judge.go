@@ -27,6 +27,12 @@ type judge struct {
 	settled  map[tick]string // by whom
 	tokens   map[string][]highest
 	asked    []tick // that were triggered, and must be decided
+	points   map[tick]*points
+}
+
+// points are the checkpoints that a tick's runs have made: each is a number, 1 above the one before.
+type points struct {
+	made, acked int // the newest, and the newest that the store has
 }
 
 // highest is the highest token of a job's runs that began by then.
@@ -63,6 +69,7 @@ func newJudge(f *solotest.Fleet) *judge {
 	return &judge{
 		fleet: f, weights: map[string]int{}, ticks: map[tick][]*execution{},
 		payloads: map[string]tick{}, settled: map[tick]string{}, tokens: map[string][]highest{},
+		points: map[tick]*points{},
 	}
 }
 
@@ -142,6 +149,7 @@ func (j *judge) begin(room int, e *execution) *execution {
 		return e
 	}
 	j.tokenLocked(e)
+	j.positionLocked(run)
 	for _, before := range j.ticks[key] {
 		if before.run.Token > run.Token || before.run.Token == run.Token && before.run.Attempt >= run.Attempt {
 			j.failLocked("token: %v begins with attempt %d and token %d, after %d with %d",
@@ -172,6 +180,60 @@ func (j *judge) begin(room int, e *execution) *execution {
 	}
 	j.ticks[key] = append(j.ticks[key], e)
 	return e
+}
+
+// positionLocked judges whether an attempt has a position of its tick: none that was never written,
+// and if the store has lost nothing, none that is older than what it said it has.
+func (j *judge) positionLocked(run jobs.Run) *points {
+	p := j.pointsLocked(run)
+	n, id := 0, ""
+	if _, err := fmt.Sscan(string(run.Position), &n, &id); len(run.Position) > 0 && (err != nil || id != run.TickID()) {
+		j.failLocked("position: %s begins with the position %q", run.TickID(), run.Position)
+	}
+	if n > p.made {
+		j.failLocked("position: %s begins at %d, and has come to %d", run.TickID(), n, p.made)
+	}
+	if n < p.acked && len(j.of("forget"))+len(j.of("clock")) == 0 {
+		j.failLocked("position: %s begins at %d, and %d was written", run.TickID(), n, p.acked)
+	}
+	p.made, p.acked = max(p.made, n), max(p.acked, n)
+	return p
+}
+
+func (j *judge) pointsLocked(run jobs.Run) *points {
+	key := tickOf(run)
+	if j.points[key] == nil {
+		j.points[key] = new(points)
+	}
+	return j.points[key]
+}
+
+// steps makes checkpoints, in steps of a while each.
+func (j *judge) steps(ctx context.Context, run jobs.Run, while time.Duration, sync bool) {
+	var n int
+	_, _ = fmt.Sscan(string(run.Position), &n)
+	for end := n + 3; n < end; {
+		n++
+		j.mu.Lock()
+		p := j.pointsLocked(run)
+		p.made = max(p.made, n)
+		j.mu.Unlock()
+		var options []jobs.CheckpointOption
+		if sync {
+			options = append(options, jobs.WithSync())
+		}
+		err := run.Checkpoint(ctx, fmt.Append(nil, n, " ", run.TickID()), options...)
+		j.mu.Lock()
+		if err == nil && sync && !j.dead(run.Replica) {
+			p.acked = max(p.acked, n)
+		}
+		j.mu.Unlock()
+		select {
+		case <-time.After(while / 3):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // tokenLocked judges whether a run has a higher token than all of its job that were granted before:
