@@ -238,33 +238,20 @@ type Page struct {
 	Next      string     `json:"next"` // the cursor of the next page; empty when there is none
 }
 
-// listFor bounds how long List looks for schedules that have the prefix, and maxStride through how many
-// a store looks at once.
-const (
-	listFor   = 500 * time.Millisecond
-	maxStride = 5000
-)
-
-// List returns about count schedules whose keys begin with prefix, in no order. The cursor is empty at
-// first, and then the Next of the page before. A page may be empty and not the last one: keys with
-// the prefix are looked for at most half a second for each page. A schedule that is there throughout
-// is listed, perhaps twice.
+// List returns about count schedules whose keys begin with prefix, in the order of their keys. The
+// cursor is empty at first, and then the Next of the page before. A schedule that is there throughout is
+// listed.
 func (s *Schedules) List(ctx context.Context, prefix, cursor string, count int) (Page, error) {
-	page, stride := Page{Schedules: []Schedule{}, Next: cursor}, 1
-	for began := time.Now(); ; {
-		through := min(stride*max(count-len(page.Schedules), 1), maxStride)
-		list, next, err := s.store.ListSchedules(ctx, s.job, prefix, page.Next, through)
+	page := Page{Schedules: []Schedule{}, Next: cursor}
+	for {
+		list, next, err := s.store.ListSchedules(ctx, s.job, prefix, page.Next, max(count-len(page.Schedules), 1))
 		if err != nil {
 			return Page{}, err
-		}
-		if stride = min(stride*4, maxStride); len(list) > 0 { // the rarer the prefix is, the more keys a store looks through at once
-			stride = max(through/len(list), 1)
 		}
 		for i := range list {
 			page.Schedules = append(page.Schedules, shown(&list[i]))
 		}
-		page.Next = next
-		if next == "" || len(page.Schedules) >= count || time.Since(began) > listFor {
+		if page.Next = next; next == "" || len(page.Schedules) >= count {
 			return page, nil
 		}
 	}

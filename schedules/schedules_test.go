@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -466,36 +465,4 @@ func TestChangesGoByFleetTimeOfNow(t *testing.T) {
 		r := w.put(schedules.Schedule{Key: "b", At: time.Now().Add(-4 * time.Second)})
 		require.Equal(w, schedules.Created, r.Status)
 	})
-}
-
-// sparse lists a schedule in each 50th place, and none in the first thousand.
-type sparse struct {
-	*memlease.Store
-	place int
-	asked []int
-}
-
-func (s *sparse) ListSchedules(_ context.Context, job, _, _ string, count int) (list []protocol.Keyed, next string, err error) {
-	s.asked = append(s.asked, count)
-	for range count {
-		if s.place++; s.place > 1000 && s.place%50 == 0 {
-			list = append(list, protocol.Keyed{Record: protocol.Record{Name: fmt.Sprintf("%s/a%d", job, s.place)}})
-		}
-	}
-	return list, "more", nil
-}
-
-func TestRareSchedulesAreLookedForInLongStrides(t *testing.T) {
-	store := &sparse{Store: new(memlease.Store)}
-	all, err := schedules.New(store, "report")
-	require.NoError(t, err)
-	page, err := all.List(t.Context(), "a", "", 10)
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(page.Schedules), 10)
-	require.Less(t, len(page.Schedules), 60)
-	require.Equal(t, []int{10, 40, 160, 640, 2560}, store.asked)
-	store.asked = nil
-	_, err = all.List(t.Context(), "a", "", 20_000)
-	require.NoError(t, err)
-	require.LessOrEqual(t, slices.Max(store.asked), 5000)
 }

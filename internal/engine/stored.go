@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -162,7 +161,6 @@ func (s *Session) ListSchedules(ctx context.Context, job, prefix, cursor string,
 			list = append(list, k)
 		}
 	}
-	slices.SortFunc(list, func(a, b protocol.Keyed) int { return strings.Compare(a.Name, b.Name) })
 	return list, next, err
 }
 

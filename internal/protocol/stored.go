@@ -107,8 +107,8 @@ type Schedules interface {
 	PlanSchedule(ctx context.Context, p Plan) error
 	// GetSchedules returns the records of names, in their order.
 	GetSchedules(ctx context.Context, names []string) ([]Keyed, error)
-	// ListSchedules lists those of a job whose keys begin with prefix, about count at a time, in no
-	// order. The cursor is as in Names.
+	// ListSchedules lists those of a job whose keys begin with prefix, about count at a time, in the order
+	// of their keys. The cursor is as in Names.
 	ListSchedules(ctx context.Context, job, prefix, cursor string, count int) (list []Keyed, next string, err error)
 	// DueSchedules lists the schedules of a job that are due by a time, in these shares of the index. It
 	// returns at most count of each share, the earliest first.

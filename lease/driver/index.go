@@ -9,11 +9,12 @@ import (
 )
 
 // Index is implemented by a [Store] that keeps, beside the values of keys JOB/KEY, an index of when
-// they are due: see Change.Due.
+// they are due: see Change.Due. Its Scan lists keys that begin with JOB/ in order, and is as fast if
+// the prefix is rare. It may list a key whose value was not kept any longer, as Change.Keep allows.
 type Index interface {
 	// Due lists the keys of a job in these shares whose due time is at or before until, in order of
-	// their due times, and at most count of each share. If a value was not kept any longer, as
-	// Change.Keep allows, its key may still be listed; a change that removes it takes it out.
+	// their due times, and at most count of each share. If a value was not kept any longer, its key may
+	// still be listed; a change that removes it takes it out.
 	Due(ctx context.Context, job string, shares []int, until time.Time, count int) ([]DueKey, error)
 }
 

@@ -7,6 +7,7 @@
 //	solotick:{NAMESPACE/N}:JOB/KEY      the record of a schedule of a job
 //	solotick:{NAMESPACE/N}due:JOB/SHARE which of them are due when, a sorted set; see lua/due.lua. SHARE, from 0 to 255,
 //	                                    follows from JOB/KEY, and N is SHARE modulo 16
+//	solotick:{NAMESPACE/N}keys:JOB      their keys, a sorted set of texts with many each; see lua/values.lua
 //	solotick:{NAMESPACE/N}:journal:NAME notes about it for people, a hash; those about the namespace without a NAME
 //	solotick:{NAMESPACE/N}:limit:NAME   the units taken of a limit, a hash; see lua/take.lua
 //	solotick:{NAMESPACE}                the format of the keys, and since when this server remembers the namespace, a hash
@@ -25,8 +26,8 @@
 //	solotick:{NAMESPACE/N}:line         the sharded channel for the locks of one N
 //
 // On Cluster a script touches keys of one hash tag, and only those that it declares. A record is one
-// key, and a lock is one, and so each moves with its slot as a whole. A schedule is two, its record
-// and the index: while one of them has moved and the other has not, its changes fail with TRYAGAIN.
+// key, and a lock is one, and so each moves with its slot as a whole. A schedule is three, its record
+// and two indexes: while some of them have moved and others have not, its changes fail with TRYAGAIN.
 // So the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
 //
 //	ACL rules: ~solotick:* &solotick:* +eval +evalsha +scan +time +ping +select +publish +subscribe +unsubscribe

@@ -52,25 +52,33 @@ func TestBadIndexFailsOnlyItsChanges(t *testing.T) {
 	values, admin := redislease.Medium(open(t, srv.Addr())), srv.Client(t)
 	key := redislease.Key("default", "job/a")
 	prefix, _, _ := strings.Cut(key, "}")
-	index := fmt.Sprintf("%s}due:job/%d", prefix, driver.ShareOf("job/a"))
-	require.NoError(t, admin.Set(t.Context(), index, "another program's", 0).Err())
+	due, names := fmt.Sprintf("%s}due:job/%d", prefix, driver.ShareOf("job/a")), prefix+"}keys:job"
 	put := func(key string) driver.Op {
 		return driver.Op{Key: key, Change: &driver.Change{ID: "r", Data: []byte("x"), Due: time.Now()}}
 	}
-	results := values.Do(t.Context(), []driver.Op{put("job/b"), put("job/a"), put("job/c")})
 	var fault *redislease.KeyError
-	require.ErrorAs(t, results[1].Err, &fault)
-	require.Equal(t, []string{key, index}, fault.Keys)
-	require.EqualValues(t, 0, admin.Exists(t.Context(), key).Val())
-	require.Equal(t, driver.Done, results[0].Status)
-	require.Equal(t, driver.Done, results[2].Status)
+	for index, others := range map[string][]string{due: {"job/b", "job/c"}, names: {"job/d", "job/e"}} {
+		require.NoError(t, admin.Set(t.Context(), index, "another program's", 0).Err())
+		results := values.Do(t.Context(), []driver.Op{put(others[0]), put("job/a"), put(others[1])})
+		require.ErrorAs(t, results[1].Err, &fault)
+		require.Equal(t, []string{key, due, names}, fault.Keys)
+		require.EqualValues(t, 0, admin.Exists(t.Context(), key).Val())
+		require.Equal(t, driver.Done, results[0].Status)
+		require.Equal(t, driver.Done, results[2].Status)
 
-	_, err := values.(driver.Index).Due(t.Context(), "job", []int{driver.ShareOf("job/a")}, time.Now(), 1)
-	require.ErrorAs(t, err, &fault)
-	require.Equal(t, []string{index}, fault.Keys)
-	require.NoError(t, admin.Del(t.Context(), index).Err())
+		var err error
+		if index == due {
+			_, err = values.(driver.Index).Due(t.Context(), "job", []int{driver.ShareOf("job/a")}, time.Now(), 1)
+		} else {
+			_, _, err = values.Scan(t.Context(), "job/", "", 1)
+		}
+		require.ErrorAs(t, err, &fault)
+		require.Contains(t, fault.Keys, index)
+		require.NoError(t, admin.Del(t.Context(), index).Err())
+	}
 	require.Equal(t, driver.Done, values.Do(t.Context(), []driver.Op{put("job/a")})[0].Status)
-	require.EqualValues(t, 1, admin.ZCard(t.Context(), index).Val())
+	require.EqualValues(t, 1, admin.ZCard(t.Context(), due).Val())
+	require.Equal(t, []string{"\na\n"}, admin.ZRange(t.Context(), names, 0, -1).Val())
 }
 
 // A value that was not kept any longer stays listed until a change removes it.
@@ -142,11 +150,33 @@ func TestScanAsksForNoStoredSchedule(t *testing.T) {
 	for _, key := range []string{"job", "job/a", "job/b"} {
 		require.NoError(t, values.Do(t.Context(), []driver.Op{{Key: key, Change: &driver.Change{ID: "r", Data: []byte("x")}}})[0].Err)
 	}
-	for prefix, want := range map[string]map[string]int{"": {"SCAN": 1, "EVALSHA": 1}, "job/": {"SCAN": 1}} {
-		r.proxy.ResetCounts()
-		keys, _, err := values.Scan(t.Context(), prefix, "", 100)
-		require.NoError(t, err)
-		require.Contains(t, keys, "job/b")
-		require.Equal(t, want, used(r.proxy))
+	r.proxy.ResetCounts()
+	keys, _, err := values.Scan(t.Context(), "", "", 100)
+	require.NoError(t, err)
+	require.Contains(t, keys, "job/b")
+	require.Equal(t, map[string]int{"SCAN": 1, "EVALSHA": 1}, used(r.proxy))
+}
+
+// However rare the prefix is.
+func TestKeysOfAJobAreListedByOneCommand(t *testing.T) {
+	r := newRig(t)
+	values := redislease.Medium(r.store)
+	var ops []driver.Op
+	for i := range 5000 {
+		ops = append(ops, driver.Op{Key: fmt.Sprintf("job/k%04d", i), Change: &driver.Change{ID: "r", Data: []byte("x")}})
 	}
+	for _, res := range values.Do(t.Context(), ops) {
+		require.NoError(t, res.Err)
+	}
+	list := func(prefix string) []string {
+		keys, next, err := values.Scan(t.Context(), prefix, "", 100)
+		require.NoError(t, err)
+		require.Equal(t, len(keys) == 100, next != "")
+		return keys
+	}
+	list("job/")
+	r.proxy.ResetCounts()
+	require.Equal(t, []string{"job/k4321"}, list("job/k4321"))
+	require.Equal(t, "job/k0000", list("job/")[0])
+	require.Equal(t, map[string]int{"EVALSHA": 2}, used(r.proxy))
 }

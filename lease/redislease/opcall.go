@@ -30,6 +30,7 @@ type opCall struct {
 	confirm bool
 	prefix  string // of the key
 	tag     int    // keys of one tag are in one slot
+	index   int    // the number, among the keys of the script, of the first of its indexes
 	result  driver.Result
 	group   *opGroup // nil: nobody waits for it
 }
@@ -45,12 +46,22 @@ func (c *opCall) indexed() (job, member string, ok bool) {
 	return driver.CutKey(c.op.Key)
 }
 
+// listed reports whether the key of a change that has a place in an index comes or goes.
+func (c *opCall) listed() bool {
+	return c.op.Change.Data == nil || c.op.Change.From == driver.Version{}
+}
+
 // keys returns the keys of Redis that an operation may change.
-func (c *opCall) keys() []string {
+func (c *opCall) keys() []string { return c.appendIndexes([]string{c.key()}) }
+
+// appendIndexes appends those of them that are sorted sets.
+func (c *opCall) appendIndexes(list []string) []string {
 	if job, _, ok := c.indexed(); ok {
-		return []string{c.key(), indexKey(c.prefix, job, driver.ShareOf(c.op.Key))}
+		if list = append(list, indexKey(c.prefix, job, driver.ShareOf(c.op.Key))); c.listed() {
+			list = append(list, namesKey(c.prefix, job))
+		}
 	}
-	return []string{c.key()}
+	return list
 }
 
 // opGroup are the operations of one call.
@@ -183,20 +194,19 @@ func (s *opScripts) script(ctx context.Context, ops []*opCall) sentScript {
 	for _, c := range ops {
 		list.join(c.prefix, c.op.Key)
 	}
+	var indexes [2]string
 	for _, c := range ops {
-		if job, _, ok := c.indexed(); ok {
-			list.add(indexKey(c.prefix, job, driver.ShareOf(c.op.Key)))
+		c.index = len(list.list) + 1
+		for _, index := range c.appendIndexes(indexes[:0]) {
+			list.add(index)
 		}
 	}
 	if graced {
 		list.add(s.graceKey)
 	}
-	keys, index := len(list.list), len(ops)
+	keys := len(list.list)
 	for _, c := range ops {
-		if _, _, ok := c.indexed(); ok {
-			index++
-		}
-		s.addOp(list, c, index)
+		s.addOp(list, c)
 	}
 	if graced {
 		list.number(s.grace.Microseconds())

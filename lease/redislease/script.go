@@ -40,6 +40,8 @@ var (
 	membersInfoSource string
 	//go:embed lua/former.lua
 	formerSource string
+	//go:embed lua/names.lua
+	namesSource string
 	//go:embed lua/due.lua
 	dueSource string
 
@@ -50,11 +52,12 @@ var (
 	membersScript   = newScript("#!lua flags=allow-oom", clockSource, formerSource, membersSource)
 
 	membersInfoScript = newScript("#!lua flags=no-writes,allow-oom", membersInfoSource)
+	namesScript       = newScript("#!lua flags=no-writes,allow-oom", namesSource)
 	dueScript         = newScript("#!lua flags=no-writes,allow-oom", dueSource)
 
 	scripts = []*script{
 		growingScript, gracedScript, essentialScript, readScript, sinceScript,
-		noteScript, heartbeatScript, stayScript, membersScript, membersInfoScript, dueScript,
+		noteScript, heartbeatScript, stayScript, membersScript, membersInfoScript, namesScript, dueScript,
 		nodeScript, nodeGrowsScript, takeScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		guardedLockClaimScript, lockRenewScript, lockViewScript,

@@ -230,8 +230,11 @@ func inAnyOrder(a, b *opCall) bool {
 }
 
 // Scan implements [driver.Store]. On Cluster the servers are asked one after the other; what moves
-// from one to another meanwhile may be missed.
+// from one to another meanwhile may be missed, but for stored schedules.
 func (v *values) Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
+	if job, name, ok := driver.CutKey(prefix); ok {
+		return v.scanJob(ctx, job, name, cursor, max(count, 1))
+	}
 	if keys, next, err = v.keys(ctx, prefix, cursor, count); err != nil {
 		return nil, "", fmt.Errorf("scan: %w", err)
 	}

@@ -28,9 +28,8 @@ const (
 	gracedSource   = "local left = grace_left()\n"
 )
 
-// addOp adds to the arguments of lua/values.lua those of an operation. If it has an index, index is
-// the number of its key.
-func (s *opScripts) addOp(args *arguments, call *opCall, index int) {
+// addOp adds to the arguments of lua/values.lua those of an operation.
+func (s *opScripts) addOp(args *arguments, call *opCall) {
 	op := &call.op
 	switch {
 	case op.Renew != nil:
@@ -52,11 +51,11 @@ func (s *opScripts) addOp(args *arguments, call *opCall, index int) {
 	case op.Change == nil:
 		args.add("r")
 	default:
-		s.addChange(args, call, index)
+		s.addChange(args, call)
 	}
 }
 
-func (s *opScripts) addChange(args *arguments, call *opCall, index int) {
+func (s *opScripts) addChange(args *arguments, call *opCall) {
 	c := call.op.Change
 	first := args.reserve()
 	if c.From == (driver.Version{}) {
@@ -116,13 +115,16 @@ func (s *opScripts) addChange(args *arguments, call *opCall, index int) {
 	}
 	if _, member, ok := call.indexed(); ok {
 		kinds = append(kinds, 'u')
-		args.number(int64(index))
+		args.number(int64(call.index))
 		if due := c.DueMilli(); due > 0 {
 			args.number(due)
 		} else {
 			args.add("")
 		}
 		args.add(member)
+		if call.listed() {
+			kinds = append(kinds, 'i')
+		}
 	}
 	if c.Data == nil {
 		kinds = append(kinds, 'x')

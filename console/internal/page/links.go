@@ -104,7 +104,7 @@ func (p part) Turns(previous, next string) (t turns) {
 }
 
 // Refresh is what makes the page be read again. No event says that a schedule in the store has
-// changed, and a list of those may take the store half a second.
+// changed, and a list of those reads as many records.
 func (f *frame) Refresh() string {
 	switch {
 	case f.name == "schedules":

@@ -32,6 +32,7 @@ func runIndex(t *testing.T, open func(t *testing.T) driver.Store) {
 		{"IndexHasTheDueTimeOfTheWinner", dueOfWinner},
 		{"JobsAndOtherKeysAreApart", dueApart},
 		{"LongestKeysAreKept", longestKeys},
+		{"KeysOfAJobAreListedInOrder", listedInOrder},
 		{"IndexIsThatOfAModel", dueModel},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -267,6 +268,45 @@ func longestKeys(f *indexed) {
 	for _, prefix := range []string{"journal:", "progress:"} {
 		f.do(driver.Op{Key: prefix + key, Append: []driver.Entry{{ID: "e", Text: []byte("text"), Max: 4}}})
 		require.Len(f, f.do(driver.Op{Key: prefix + key, Newest: 4}).List, 1)
+	}
+}
+
+// listedInOrder has many long keys, since a store may keep several of them together.
+func listedInOrder(f *indexed) {
+	versions, want := map[string]driver.Version{}, []string{}
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 5 {
+		for _, i := range random.Perm(400) {
+			key := fmt.Sprintf("job/n%03d%c%s", i, ".-B_a"[i%5], strings.Repeat("x", i%90))
+			if v, there := versions[key]; !there {
+				versions[key] = f.put(key, driver.Version{}, i)
+			} else if delete(versions, key); random.IntN(3) == 0 {
+				versions[key] = f.change(key, driver.Change{From: v, Data: []byte("value")})
+			} else {
+				f.change(key, driver.Change{From: v})
+			}
+		}
+	}
+	for _, key := range []string{"job", "job-2/n000", "job/m", "job/n", "job/o", "journal:job/n000"} {
+		f.put(key, driver.Version{}, 0)
+	}
+	want = slices.Sorted(maps.Keys(versions))
+	first, _ := slices.BinarySearch(want, "job/n3")
+	require.Greater(f, len(want), first+30)
+	for prefix, want := range map[string][]string{
+		"job/n": append([]string{"job/n"}, want...), "job/n3": want[first:], want[7]: want[7:8], "job/n4": nil, "jo/": nil, "job-2/": {"job-2/n000"},
+	} {
+		for _, page := range []int{1, 7, 100, 1000} {
+			var got []string
+			for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+				keys, next, err := f.s.Scan(f.Context(), prefix, cursor, page)
+				require.NoError(f, err)
+				require.LessOrEqual(f, len(keys), page)
+				require.LessOrEqual(f, pages, 3*len(want)/page+3)
+				got, cursor = append(got, keys...), next
+			}
+			require.Equal(f, want, got, prefix)
+		}
 	}
 }
 

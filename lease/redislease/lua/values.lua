@@ -9,7 +9,8 @@
 -- Times and tokens are microseconds of this server's clock, in 16 digits, since Lua would print 1.79e15.
 -- left, of the source before this one, is for how many us this server grants nothing.
 --
--- KEYS    one for each operation; then those of the indexes that changes name, sorted sets: see lua/due.lua
+-- KEYS    one for each operation; then those of the indexes that changes name, sorted sets: of each a share of what is due,
+--         and behind it, with the letter i, the keys of its job
 -- ARGV    for each operation one of
 --         r                                 read the value
 --         f n                               read its stamp, its leases and the first n bytes of its data
@@ -31,7 +32,8 @@
 --           n channel message               publish
 --           p ms                            for how long the key is kept
 --           u index due member              its place in the index KEYS[index]: due in ms, or empty: none. After all
---                                           groups but x
+--                                           groups but i and x
+--           i                               KEYS[index + 1] gets the member, or with x loses it
 --           x                               remove the key
 -- returns the time, and for each operation one of
 --         a number                          the change was made, at this stamp; of e: 1 or 0
@@ -176,6 +178,37 @@ local function make_rare()
     return rare.present(key, s)
   end
 
+  -- list_name puts a name into the keys of a job, or takes it out. A sorted set costs some 100 bytes for each element; so one has
+  -- many names, each with a line end. They are in no order, and behind a line with the name from which on they are: all from
+  -- there to that of the next element. The first element has an empty one.
+  function rare.list_name(index, name, removed)
+    local r = redis.pcall('ZRANGE', index, '[' .. name .. '\n\255', '-', 'BYLEX', 'REV', 'LIMIT', 0, 1)
+    local text = r[1] or '\n'
+    local at = find(text, '\n' .. name .. '\n', 1, true)
+    if r.err or not at == removed then
+      return r.err and r
+    end
+    if r[1] then
+      call('ZREM', index, text)
+    end
+    text = removed and sub(text, 1, at) .. sub(text, at + #name + 2) or text .. name .. '\n'
+    if #text > 400 then -- the set sorts its names: Lua would go by the server's locale
+      local from, count, scored = string.match(text, '[^\n]*'), 0, {}
+      for n in string.gmatch(sub(text, #from + 1), '[^\n]+') do
+        count = count + 1
+        scored[2 * count - 1], scored[2 * count] = 0, n
+      end
+      call('ZADD', index, unpack(scored))
+      local names, half = call('ZRANGE', index, '[' .. from, '+', 'BYLEX', 'LIMIT', 0, count), math.floor(count / 2)
+      call('ZREM', index, unpack(names))
+      call('ZADD', index, 0, names[half + 1] .. '\n' .. table.concat(names, '\n', half + 1) .. '\n')
+      text = from .. '\n' .. table.concat(names, '\n', 1, half) .. '\n'
+    end
+    if find(text, '\n', 1, true) < #text then
+      call('ZADD', index, 0, text)
+    end
+  end
+
   return rare
 end
 
@@ -221,7 +254,7 @@ while ARGV[a] do
       end
       leases = sub(s, head + 1)
     end
-    local n, at, keep, removed, messages, due = a + 7, 1, nil, false, false, nil
+    local n, at, keep, removed, messages, due, listed = a + 7, 1, nil, false, false, nil, false
     while letter and not answer do
       if letter == 103 then -- g
         local ttl = ARGV[n + 1]
@@ -261,6 +294,8 @@ while ARGV[a] do
       elseif letter == 117 then -- u
         due = n
         n = n + 3
+      elseif letter == 105 then -- i
+        listed = true
       else
         rare = rare or make_rare()
         local from, to, ends = rare.span(leases, ARGV[n])
@@ -293,6 +328,10 @@ while ARGV[a] do
         r = redis.pcall('ZREM', index, member)
       else
         r = redis.pcall('ZADD', index, ms, member)
+      end
+      if listed and type(r) ~= 'table' then
+        rare = rare or make_rare()
+        r = rare.list_name(KEYS[ARGV[due] + 1], member, removed)
       end
       if type(r) == 'table' then
         answer = r

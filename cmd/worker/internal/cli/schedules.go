@@ -242,8 +242,8 @@ func (c *cli) scheduleList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list JOB",
 		Short: "Print the schedules of a job",
-		Long: "list prints schedules of a job, in no order. If there are more than the limit, it prints the cursor of the rest to\n" +
-			"stderr. export prints all of them.",
+		Long: "list prints schedules of a job, in the order of their keys. If there are more than the limit, it prints the cursor of\n" +
+			"the rest to stderr. export prints all of them.",
 		Example: `  worker schedules list customer-report --prefix eu- --config solotick.yaml
   worker schedules list customer-report --limit 1000 --output json | jq -r '.schedules[] | select(.paused) | .key'`,
 	}
