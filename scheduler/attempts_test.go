@@ -40,6 +40,7 @@ func TestHistoryHasEveryRetryOfATick(t *testing.T) {
 			}
 			return errWork
 		}, retries(3, 10*time.Second))
+		f.sleepTo(59 * time.Minute)
 		f.startMany(1)
 		f.sleepTo(time.Hour + time.Minute)
 		runs := f.runsInHistory("job", at(time.Hour))
@@ -63,6 +64,7 @@ func TestHistoryKeepsTheNewestRetries(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		const many = wire.MaxRetried + 5
 		f.job("job", "@every 1h", func(context.Context, jobs.Run) error { return errWork }, retries(many, time.Second))
+		f.sleepTo(59 * time.Minute)
 		f.startMany(1)
 		f.sleepTo(time.Hour + time.Minute)
 		runs := f.runsInHistory("job", at(time.Hour))
@@ -78,6 +80,7 @@ func TestHistoryKeepsTheNewestRetries(t *testing.T) {
 func TestRunEndedWhileItWaitsIsListedOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", func(context.Context, jobs.Run) error { return errWork }, retries(3, 10*time.Minute))
+		f.sleepTo(59 * time.Minute)
 		f.startMany(1)
 		f.sleepTo(time.Hour + time.Minute)
 		require.Equal(t, protocol.CancelPending, f.cancel("job", at(time.Hour)))

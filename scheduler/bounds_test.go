@@ -39,7 +39,7 @@ func TestOpenTicksOfJobAreBounded(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		const most, ticks = 256, 270
 		f.job("job", "@every 1s", takes(time.Hour), jobs.WithOverlap(jobs.Allow))
-		f.startMany(2, scheduler.WithShutdownGrace(0))
+		f.startMany(2, scheduler.WithShutdownGrace(0), scheduler.WithTTL(time.Minute))
 		f.sleepTo(ticks*time.Second + 500*time.Millisecond)
 
 		require.Equal(f.t, most, len(f.runs.of("job")), "runs") //nolint:testifylint // Len would print them all

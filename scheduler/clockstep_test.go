@@ -219,21 +219,21 @@ func (f *fleet) beginAgain() {
 // and the store then lose its records: the jobs go on, by the clock as it is.
 func TestWatermarkInTheFutureIsNotWrittenBack(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		f.job("job", "@every 10m", takes(0))
+		f.job("job", "@every 2m", takes(0))
 		f.startMany(2)
-		f.sleepTo(15 * time.Minute)
+		f.sleepTo(3 * time.Minute)
 		f.store.step(8 * time.Hour)
-		f.sleepTo(30 * time.Minute)
+		f.sleepTo(6 * time.Minute)
 		f.store.step(-8 * time.Hour)
-		f.sleepTo(45 * time.Minute)
+		f.sleepTo(9 * time.Minute)
 		require.NotEmpty(t, f.runs.of("job"))
 		require.Empty(t, f.broken(), "up to here")
 		f.beginAgain() // ticks that the wrong clock decided are lost with the records, and so are its tokens
 		f.store.Forget()
-		f.sleepTo(71 * time.Minute)
+		f.sleepTo(15 * time.Minute)
 		runs := f.runs.of("job")
 		require.Len(t, runs, 3)
-		require.Equal(t, epoch.Add(50*time.Minute), runs[0].start.UTC())
+		require.Equal(t, epoch.Add(10*time.Minute), runs[0].start.UTC())
 	})
 }
 

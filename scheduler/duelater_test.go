@@ -37,7 +37,7 @@ func (f *fleet) runsAt(tick, due time.Duration) {
 }
 
 func TestPauseOfASecondLosesNothingDueLater(t *testing.T) {
-	for name, period := range map[string]time.Duration{"seconds of jitter": 20 * time.Second, "an hour of jitter": time.Hour} {
+	for name, period := range map[string]time.Duration{"seconds of jitter": 20 * time.Second, "an hour of jitter": hour} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.job(dueLate, "@every "+period.String(), takes(0), shifted(period))

@@ -75,6 +75,7 @@ func TestWaitForTheNextAttemptIsSeen(t *testing.T) {
 			}
 			return takes(time.Minute)(f.t.Context(), run)
 		}, jobs.WithRetry(jobs.Retry{MaxAttempts: 3, Backoff: 40 * time.Second, MaxBackoff: 40 * time.Second}))
+		f.sleepTo(59 * time.Minute)
 		r := f.start("a")
 		f.sleepTo(time.Hour + 10*time.Second)
 		e := f.open("job")
@@ -89,7 +90,7 @@ func TestWaitForTheNextAttemptIsSeen(t *testing.T) {
 		e = f.open("job")
 		require.Equal(t, wire.StateRunning, e.State)
 		require.Equal(t, 2, e.Attempts)
-		f.sleepTo(2*time.Hour - time.Minute)
+		f.sleepTo(time.Hour + 10*time.Minute)
 		require.Zero(t, of(r, "job").FailingSince)
 		require.WithinDuration(t, at(time.Hour+100*time.Second), of(r, "job").LastSuccess, 20*time.Second)
 	})
@@ -104,9 +105,11 @@ func TestNextReplicaKnowsHowTheLastRunEnded(t *testing.T) {
 			}
 			return errWork
 		})
+		f.sleepTo(59 * time.Minute)
 		a := f.start("a")
 		f.sleepTo(time.Hour + time.Minute)
 		f.halt(a)
+		f.sleepTo(2*time.Hour - 2*time.Minute)
 		b := f.start("b")
 		f.sleepTo(2*time.Hour - time.Minute)
 		require.WithinDuration(t, at(time.Hour), of(b, "job").LastFailure, time.Second)

@@ -26,21 +26,21 @@ func TestEveryIsAlignedWheneverReplicasStart(t *testing.T) {
 
 func TestJitterShiftsStartsAndNothingElse(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		f.job("job", "@every 1m", takes(0), jobs.WithJitter(30*time.Second))
+		f.job("job", "@every 10s", takes(0), jobs.WithJitter(6*time.Second))
 		f.startMany(3)
-		f.sleepTo(2*time.Hour + 59*time.Second)
+		f.sleepTo(20*time.Minute + 9*time.Second)
 		runs := f.runs.of("job")
 		require.Len(t, runs, 121)
 		shifts := map[time.Duration]int{}
 		for i, a := range runs {
-			require.Equal(t, epoch.Add(time.Duration(i)*time.Minute), a.Tick, "the first is due after the start")
+			require.Equal(t, epoch.Add(time.Duration(i)*10*time.Second), a.Tick, "the first is due after the start")
 			shift := a.start.Sub(a.Tick)
 			require.GreaterOrEqual(t, shift, time.Duration(0))
-			require.LessOrEqual(t, shift, 30*time.Second)
-			shifts[shift.Truncate(10*time.Second)]++
+			require.LessOrEqual(t, shift, 6*time.Second)
+			shifts[shift.Truncate(2*time.Second)]++
 		}
 		require.Greater(t, shifts[0], 20, "%v", shifts)
-		require.Greater(t, shifts[20*time.Second], 20, "%v", shifts)
+		require.Greater(t, shifts[4*time.Second], 20, "%v", shifts)
 	})
 }
 
@@ -145,7 +145,7 @@ func TestARollingRestartLosesNothingAndDoublesNothing(t *testing.T) {
 		f.startMany(3, grace)
 		restarts, life := 0, time.Hour
 		if raceDetected {
-			life = 20 * time.Minute
+			life = 8 * time.Minute
 		}
 		for now := time.Duration(0); now < life-time.Minute; restarts++ {
 			now += 17*time.Second + time.Duration(restarts%7)*533*time.Millisecond

@@ -15,7 +15,7 @@ import (
 func TestNoLostReplyLosesOrDoublesATick(t *testing.T) {
 	life := 20 * time.Minute
 	if raceDetected {
-		life = 8 * time.Minute
+		life = 4 * time.Minute
 	}
 	tens := int(life / (10 * time.Second))
 	for _, verb := range []string{verbClaim, verbRenew, verbSettle, verbRelease, verbPass, verbSync, verbTime, verbWake} {

@@ -75,7 +75,7 @@ func TestDroppedEventsAreCountedAndReported(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- s.Run(ctx) }()
-		time.Sleep(10 * time.Minute)
+		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		require.Positive(t, dropped.Load())
 		close(open)

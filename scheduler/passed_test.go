@@ -15,7 +15,7 @@ import (
 // TestNoTickWaitsWhileAReplicaHasRoom draws fleets of replicas of any size, and more jobs than they
 // have room for.
 func TestNoTickWaitsWhileAReplicaHasRoom(t *testing.T) {
-	for range 8 {
+	for range 4 { // make soak repeats this
 		seed := rand.Uint64N(1_000_000)
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			draw := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // not for secrets

@@ -49,13 +49,13 @@ func at(d time.Duration) time.Time { return epoch.Add(d) }
 // TestNewestQueuedTickStartsWhenTheRunEnds compares a day of three replicas with what arithmetic
 // says.
 func TestNewestQueuedTickStartsWhenTheRunEnds(t *testing.T) {
-	const period, takesSo = 10 * time.Minute, 25*time.Minute + 7*time.Second
-	life := 24 * time.Hour
+	const period, takesSo = hour / 6, hour*5/12 + 7*time.Second
+	life := 144 * period
 	if raceDetected {
-		life = 90 * time.Minute
+		life = 9 * period
 	}
 	inFleet(t, func(f *fleet) {
-		f.job("job", "*/10 * * * *", takes(takesSo), queued)
+		f.job("job", "@every "+period.String(), takes(takesSo), queued)
 		f.startMany(3)
 		f.sleepTo(life - time.Second)
 
@@ -132,7 +132,7 @@ func TestQueuedTickStartsAfterLostTicksLease(t *testing.T) {
 		next := f.grantOf("job", at(60*time.Second))
 		require.WithinDuration(t, at(61*time.Second), next.at, ttl+100*time.Millisecond)
 		require.Equal(t, map[string]int{"lost takeovers": 1}, f.passed("job"))
-		time.Sleep(time.Hour)
+		time.Sleep(hour)
 	})
 }
 

@@ -8,4 +8,4 @@ import "time"
 const raceDetected = true
 
 // hour stands for one where what counts is the order of events and not how much time is between them.
-const hour = 10 * time.Minute
+const hour = 6 * time.Minute

@@ -32,6 +32,7 @@ func TestEachAttemptIsRecordedBeforeItIsMade(t *testing.T) {
 			recorded = append(recorded, record.Open[0].Attempt)
 			return errWork
 		}, retries(3, 10*time.Second))
+		f.sleepTo(59 * time.Minute)
 		f.startMany(3)
 		f.sleepTo(time.Hour + time.Minute)
 		require.Equal(t, []int{1, 2, 3}, recorded)
@@ -59,6 +60,7 @@ func TestTakeoverCountsOnFromTheRetriesBeforeIt(t *testing.T) {
 			}
 			return errWork
 		}, retries(4, 10*time.Second))
+		f.sleepTo(59 * time.Minute)
 		f.startMany(3)
 		f.sleepTo(time.Hour + 25*time.Second)
 		held := f.runs.running("job")
@@ -161,6 +163,7 @@ func TestRunKnowsItsTickAttemptAndToken(t *testing.T) {
 func TestGrantWithoutAReplyUsesNoAttempt(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(time.Second), jobs.WithDelivery(jobs.AtMostOnce))
+		f.sleepTo(59 * time.Minute)
 		r := f.start("a")
 		f.sleepTo(time.Hour - time.Second)
 		claims := 0

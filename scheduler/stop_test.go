@@ -64,14 +64,15 @@ func TestStoppingReplicaWaitsUntilOutcomesAreStored(t *testing.T) {
 
 func TestStoppedRunGoesOnElsewhereAtOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		f.job("job", "@every 1h", takes(20*time.Minute))
+		f.job("job", "@every 1h", takes(5*time.Minute))
+		f.sleepTo(59 * time.Minute)
 		f.startMany(3, scheduler.WithShutdownGrace(10*time.Second), scheduler.WithTTL(time.Minute))
 		f.sleepTo(time.Hour + time.Minute)
 		r, _ := f.holder("job")
 		r.stop()
 		<-r.done
 		require.NoError(t, r.err)
-		f.sleepTo(time.Hour + 40*time.Minute)
+		f.sleepTo(time.Hour + 10*time.Minute)
 
 		runs := f.runs.of("job")
 		require.Len(t, runs, 2)
@@ -88,7 +89,11 @@ func TestStoppedRunGoesOnElsewhereAtOnce(t *testing.T) {
 
 // A report of a grant may come after the release: it must not have the others wait for the lease.
 func TestTickReleasedRightAfterItsGrantGoesOn(t *testing.T) {
-	for seed := range uint64(100) {
+	seeds := uint64(100)
+	if raceDetected {
+		seeds = 40
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.job("job", "@every 1m", takes(20*time.Second))
@@ -118,7 +123,8 @@ func TestTickReleasedRightAfterItsGrantGoesOn(t *testing.T) {
 // TestAReleasedTickIsNotATakeover that counts against the job's most: a deploy is no failure.
 func TestAReleasedTickIsNotATakeover(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		f.job("job", "@every 1h", takes(10*time.Minute), jobs.WithMaxTakeovers(0))
+		f.job("job", "@every 1h", takes(5*time.Minute), jobs.WithMaxTakeovers(0))
+		f.sleepTo(59 * time.Minute)
 		f.startMany(4, scheduler.WithShutdownGrace(0))
 		f.sleepTo(time.Hour)
 		for range 3 {
@@ -127,7 +133,7 @@ func TestAReleasedTickIsNotATakeover(t *testing.T) {
 			f.halt(r)
 			time.Sleep(time.Second)
 		}
-		f.sleepTo(time.Hour + 30*time.Minute)
+		f.sleepTo(time.Hour + 10*time.Minute)
 		runs := f.runs.of("job")
 		require.Len(t, runs, 4)
 		require.Equal(t, 4, runs[3].Attempt)
@@ -137,12 +143,13 @@ func TestAReleasedTickIsNotATakeover(t *testing.T) {
 
 func TestStoppedRunThatMayRunOnceIsLost(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		f.job("job", "@every 1h", takes(20*time.Minute), jobs.WithDelivery(jobs.AtMostOnce))
+		f.job("job", "@every 1h", takes(5*time.Minute), jobs.WithDelivery(jobs.AtMostOnce))
+		f.sleepTo(59 * time.Minute)
 		f.startMany(3, scheduler.WithShutdownGrace(10*time.Second))
 		f.sleepTo(time.Hour + time.Minute)
 		r, _ := f.holder("job")
 		f.halt(r)
-		f.sleepTo(time.Hour + 40*time.Minute)
+		f.sleepTo(time.Hour + 10*time.Minute)
 		require.Equal(t, "1h0m0s", f.story("job"))
 		require.Equal(t, map[protocol.Outcome]int{"lost": 1}, f.fates("job"))
 	})
@@ -173,6 +180,7 @@ func TestRunBetweenAttemptsIsGivenUpAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.job("job", "@every 1h", failsTwice, retry, jobs.WithDelivery(test.delivery))
+				f.sleepTo(59 * time.Minute)
 				f.startMany(3, scheduler.WithShutdownGrace(time.Hour))
 				f.sleepTo(time.Hour + test.stopAfter)
 				for range 2 {
@@ -204,6 +212,7 @@ func TestRunThatFailsDuringAStopHasFailed(t *testing.T) {
 			time.Sleep(20 * time.Second)
 			return errWork
 		})
+		f.sleepTo(59 * time.Minute)
 		f.startMany(3, scheduler.WithShutdownGrace(time.Minute))
 		f.sleepTo(time.Hour + time.Second)
 		r, _ := f.holder("job")
@@ -216,6 +225,7 @@ func TestARunThatDoesNotListenIsNamed(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("deaf", "@every 1h", ignoring(20*time.Minute))
 		f.job("listens", "@every 1h", takes(20*time.Minute))
+		f.sleepTo(59 * time.Minute)
 		f.start("a", scheduler.WithShutdownGrace(10*time.Second))
 		r := f.replica("a")
 		f.sleepTo(time.Hour + time.Minute)

@@ -269,6 +269,7 @@ func TestRunStoppedByLeaseLossIsRunAgain(t *testing.T) {
 func TestOutcomesAreSentUntilTheyArrive(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", func(context.Context, jobs.Run) error { return errCut })
+		f.sleepTo(59 * time.Minute)
 		f.startMany(3)
 		f.sleepTo(time.Hour - time.Second)
 		for _, r := range f.replicas {

@@ -35,7 +35,7 @@ func TestWrappersSeeRetriesTakeoversAndLeaderTasks(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		twice := jobs.WithRetry(jobs.Retry{MaxAttempts: 2, Backoff: time.Second, MaxBackoff: time.Second})
 		f.job("fails", "@every 10s", func(context.Context, jobs.Run) error { return fmt.Errorf("no") }, twice)
-		f.job("freezes", "@every 1h", takes(5*time.Second))
+		f.job("freezes", "@every 1m", takes(5*time.Second))
 		f.leader("task", func(ctx context.Context, _ jobs.Run) error { <-ctx.Done(); return context.Cause(ctx) })
 		var w witness
 		f.start("a", scheduler.WithWrappers(w.wrap))
@@ -44,15 +44,15 @@ func TestWrappersSeeRetriesTakeoversAndLeaderTasks(t *testing.T) {
 		require.Equal(t, []string{"fails #1: no", "fails #2: no"}, w.seen)
 		w.seen = nil
 		w.mu.Unlock()
-		f.sleepTo(time.Hour - time.Second)
+		f.sleepTo(time.Minute - time.Second)
 		f.start("b", scheduler.WithWrappers(w.wrap))
-		f.sleepTo(time.Hour + 2*time.Second)
+		f.sleepTo(time.Minute + 2*time.Second)
 		w.mu.Lock()
 		w.seen = nil
 		w.mu.Unlock()
 		holder := f.runs.of("freezes")[0].Replica
 		f.replica(holder).link.cut()
-		f.sleepTo(time.Hour + 20*time.Second)
+		f.sleepTo(time.Minute + 20*time.Second)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		require.Contains(t, strings.Join(w.seen, ","), "freezes #1: lease: lost \"freezes\"")
