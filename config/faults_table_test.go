@@ -357,6 +357,7 @@ var kindFaults = []bad{
 	kind("header Host that cannot be parsed", "http: {url: http://h, headers: {host: §'a%zz'}}", "jobs[0].http.headers.host: (hidden) must be a host"),
 	kind("header Host that is no host", "http: {url: http://h, headers: {host: §'a/b'}}", "jobs[0].http.headers.host: (hidden) must be a host"),
 	kind("body that is a mapping", "http: {url: http://h, body: §{a: b}}", "jobs[0].http.body: must be a string, not a mapping"),
+	kind("steps without a timeout", "http: {url: http://h, steps: §true}", `jobs[0].http.steps: "true" needs a timeout beside http: that of all steps together`),
 	kind("success that is a number", "http: {url: http://h, success: §204}", `jobs[0].http.success: "204" must be a list of status codes and ranges, such as [200-299, 404]`),
 	kind("success that is empty", "http: {url: http://h, success: §[]}", "jobs[0].http.success: is empty, so no run could succeed"),
 	kind("success that is no status", "http: {url: http://h, success: [200, §ok]}", `jobs[0].http.success[1]: "ok" must be a status code`),

@@ -82,6 +82,9 @@ func (r *reader) job(v value, base jobs.Spec, first map[string]value, c *Config)
 	work := r.kindOfWork(v)
 	r.specFaults(v, job.Spec)
 	r.weightFault(v, job.Spec, c)
+	if job.HTTP.Reveal().Steps && job.Spec.Timeout == 0 && !r.bad[join(v.path, "timeout")] {
+		r.fault(r.at[join(v.path, "http.steps")], "needs a timeout beside http: that of all steps together")
+	}
 	r.uniqueName(v, job.Spec.Name, first)
 	if len(r.faults) == 0 { // else there will be no Config
 		job.Spec.Definition, job.Spec.Details = r.definition(work)

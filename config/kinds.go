@@ -86,6 +86,8 @@ var httpKeys = []key[http.Call]{
 	field("body", anyText[string]("text"), func(h *http.Call) *string { return &h.Body }, "of the request").hidden(),
 	field("success", success, func(h *http.Call) *[]http.StatusRange { return &h.Success },
 		"the status codes of a run that succeeded").defaultsTo("[200-299]"),
+	field("steps", boolean, func(h *http.Call) *bool { return &h.Steps },
+		"an answer 202 with Retry-After is one step of a long job; the job needs a timeout"),
 	field("timeout", durationWithin(1, 0), func(h *http.Call) *time.Duration { return &h.Timeout }, "of one request"),
 }
 

@@ -17,6 +17,10 @@ var (
 	// cause of that attempt's context. [TimeoutError] has the details.
 	ErrTimeout = errors.New("timeout")
 
+	// ErrNoCheckpoints is the error of [Run.Checkpoint] in a run that keeps none, such as that of a
+	// leader task.
+	ErrNoCheckpoints = errors.New("this run keeps no checkpoints")
+
 	// ErrGoexit is the failure of a run whose handler ended its goroutine instead of returning.
 	ErrGoexit = errors.New("handler ended its goroutine (runtime.Goexit, or t.FailNow in a test) instead of returning")
 )

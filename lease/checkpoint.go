@@ -11,15 +11,12 @@ import (
 	"github.com/solotick/solotick/internal/steady"
 )
 
-// Checkpoint is where the work on a tick is, for whoever is granted the tick next.
+// Checkpoint is where the work on a tick is, for the holder that is granted it next.
 type Checkpoint struct {
 	Data     []byte // at most 4 KiB
 	Percent  int    // how much is done, from 0 to 100
 	Text     string // what is being done, for people; cut to 256 bytes of UTF-8
 	Revision string // of the program or the definition that made it
-
-	// Sync makes Checkpoint return when it is written.
-	Sync bool
 }
 
 // ErrCheckpoints is returned for a checkpoint for which the open ticks of the name leave no room:
@@ -38,13 +35,13 @@ type points struct {
 }
 
 // Checkpoint keeps c in place of the tick's checkpoint before. The store has it within a third of
-// the TTL, or when the call returns if Sync is set. All that a renewer has to write travels in one
-// call of the store, apart from the renewals.
+// the TTL, or when [Lease.Sync] returns. All that a renewer has to write travels in one call of the
+// store, apart from the renewals.
 //
 // Once the lease's context has ended, Checkpoint returns its cause and keeps nothing. The error
-// also matches [ErrFenced] if the lease was lost. After any other error but that of a faulty c the
-// checkpoint is kept in memory, and written when that works again. Without Sync the error then is
-// that of earlier checkpoints, which are not written a third of the TTL after they were made.
+// also matches [ErrFenced] if the lease was lost. Any other error but that of a faulty c is that of
+// earlier checkpoints, which are not written a third of the TTL after they were made. Then c is kept
+// in memory, and written when that works again.
 func (l *Lease) Checkpoint(ctx context.Context, c Checkpoint) error {
 	p := protocol.Checkpoint{
 		Name: l.grant.Name, Tick: l.grant.Tick, Token: l.grant.Token,
@@ -55,8 +52,8 @@ func (l *Lease) Checkpoint(ctx context.Context, c Checkpoint) error {
 	}
 	k := l.renewer
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	if err := l.refused(ctx); err != nil {
-		k.mu.Unlock()
 		return err
 	}
 	if l.points == nil {
@@ -72,10 +69,18 @@ func (l *Lease) Checkpoint(ctx context.Context, c Checkpoint) error {
 	if w.since.Until(now) < l.grant.TTL/3 && !errors.Is(late, ErrCheckpoints) {
 		late = nil
 	}
-	if !c.Sync {
-		k.writeLocked(l, l.grant.TTL/6)
+	k.writeLocked(l, l.grant.TTL/6)
+	return late
+}
+
+// Sync returns when the newest checkpoint is written, or with the error of that. Once the lease's
+// context has ended it returns what Checkpoint does.
+func (l *Lease) Sync(ctx context.Context) error {
+	k := l.renewer
+	k.mu.Lock()
+	if err := l.refused(ctx); err != nil || l.points == nil || !l.points.dirty {
 		k.mu.Unlock()
-		return late
+		return err
 	}
 	written := k.awaitLocked(l)
 	k.mu.Unlock()

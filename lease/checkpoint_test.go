@@ -24,7 +24,10 @@ func ofTick(name string, tick int64) protocol.Claim {
 }
 
 func checkpoint(l *lease.Lease, data string, sync bool) error {
-	return l.Checkpoint(context.Background(), lease.Checkpoint{Data: []byte(data), Sync: sync})
+	if err := l.Checkpoint(context.Background(), lease.Checkpoint{Data: []byte(data)}); err != nil || !sync {
+		return err
+	}
+	return l.Sync(context.Background())
 }
 
 // stored returns what the store has of the tick of l, "" if that is nothing.
@@ -145,13 +148,14 @@ func TestRefusedCheckpointSaysTheCause(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		l := acquire(t, k, ofTick("job", 1))
 		cancel(gone)
-		require.ErrorIs(t, l.Checkpoint(ctx, lease.Checkpoint{Sync: true}), gone)
+		require.ErrorIs(t, l.Checkpoint(ctx, lease.Checkpoint{}), gone)
 		require.Error(t, checkpoint(acquire(t, k, claim("lock")), "x", false), "a lock has no tick")
 		require.ErrorIs(t, l.Checkpoint(t.Context(), lease.Checkpoint{Data: make([]byte, 4097)}), lease.ErrPermanent)
 		store.onCheckpoint = hangs
 		ctx, cancel = context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(gone) })
-		require.ErrorIs(t, l.Checkpoint(ctx, lease.Checkpoint{Sync: true}), gone)
+		require.NoError(t, l.Checkpoint(ctx, lease.Checkpoint{}))
+		require.ErrorIs(t, l.Sync(ctx), gone)
 	})
 }
 
@@ -228,7 +232,8 @@ func TestFailedCheckpointsEndNothing(t *testing.T) {
 				}}
 				l := acquire(t, newRenewer(t, store), ofTick("job", 1))
 				require.NoError(t, checkpoint(l, "here", false))
-				require.Error(t, checkpoint(l, "there", true))
+				_ = checkpoint(l, "there", false)
+				require.Error(t, l.Sync(t.Context()))
 				time.Sleep(time.Minute)
 				requireHeld(t, l)
 				require.Error(t, checkpoint(l, "there", false), "what was made a minute ago is not written")

@@ -43,11 +43,10 @@ func (e *export) run(ctx context.Context, run jobs.Run) error {
 		e.mu.Lock()
 		e.made[step] = time.Now()
 		e.mu.Unlock()
-		options := []jobs.CheckpointOption{jobs.WithProgress(100*step/e.steps, "step "+fmt.Sprint(step))}
+		err := run.Checkpoint(ctx, []byte(strconv.Itoa(step)))
 		if e.sync {
-			options = append(options, jobs.WithSync())
+			err = run.Sync(ctx)
 		}
-		err := run.Checkpoint(ctx, []byte(strconv.Itoa(step)), options...)
 		e.mu.Lock()
 		if err == nil && e.sync {
 			e.acked = max(e.acked, step)
@@ -156,13 +155,13 @@ func TestTakenOverRunMakesNoCheckpoint(t *testing.T) {
 		var errs []error
 		f.job("job", "@every 1h", func(ctx context.Context, run jobs.Run) error {
 			if run.Attempt > 1 {
-				return run.Checkpoint(ctx, []byte("mine"), jobs.WithSync())
+				return cmpErr(run.Checkpoint(ctx, []byte("mine")), run.Sync(ctx))
 			}
 			f.replica(run.Replica).link.hang()
 			<-ctx.Done()
 			time.Sleep(2 * ttl)
 			f.replica(run.Replica).link.heal()
-			errs = append(errs, run.Checkpoint(ctx, []byte("late"), jobs.WithSync()), run.Checkpoint(context.WithoutCancel(ctx), []byte("late")))
+			errs = append(errs, run.Checkpoint(ctx, []byte("late")), run.Checkpoint(context.WithoutCancel(ctx), []byte("late")))
 			return nil
 		})
 		f.startMany(2)
@@ -178,7 +177,7 @@ func TestTakenOverRunMakesNoCheckpoint(t *testing.T) {
 func TestFailedTickKeepsItsCheckpoint(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", func(ctx context.Context, run jobs.Run) error {
-			return cmpErr(run.Checkpoint(ctx, []byte(run.Tick.Format(time.Kitchen)), jobs.WithProgress(40, "page 2")), errWork)
+			return cmpErr(cmpErr(run.Checkpoint(ctx, []byte(run.Tick.Format(time.Kitchen))), run.Progress(ctx, 40, "page 2")), errWork)
 		})
 		f.startMany(1)
 		f.sleepTo(2*time.Hour + time.Minute)

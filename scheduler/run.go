@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/solotick/solotick/internal/chain"
@@ -38,6 +39,8 @@ type run struct {
 	took  time.Duration
 	err   error // what the handler returned
 	cause error // why the lease's context had ended by then
+
+	checkpoint sync.Mutex // while one is made of the one before
 
 	before  *wire.Run // of the holder from which the tick was taken over
 	retried retries
@@ -94,9 +97,26 @@ func (h *held) Valid() bool         { return h.lease.Valid() }
 
 func (h *held) OnRenewal(f func(deadline time.Time)) (stop func()) { return h.lease.OnRenewal(f) }
 
-// Checkpoint implements [jobs.Checkpointer].
-func (h *held) Checkpoint(ctx context.Context, c jobs.Checkpoint) error {
-	return h.lease.Checkpoint(ctx, lease.Checkpoint{Data: c.Data, Percent: c.Percent, Text: c.Text, Sync: c.Sync, Revision: h.c.Job.Revision()})
+// Checkpoint is [jobs.Run.Checkpoint], and so on.
+func (h *held) Checkpoint(ctx context.Context, position []byte) error {
+	return h.change(ctx, func(c *lease.Checkpoint) { c.Data, c.Revision = position, h.c.Job.Revision() })
+}
+
+func (h *held) Progress(ctx context.Context, percent int, text string) error {
+	return h.change(ctx, func(c *lease.Checkpoint) { c.Percent, c.Text = percent, text })
+}
+
+func (h *held) Sync(ctx context.Context) error { return h.lease.Sync(ctx) }
+
+func (h *held) change(ctx context.Context, change func(*lease.Checkpoint)) error {
+	h.checkpoint.Lock()
+	defer h.checkpoint.Unlock()
+	c, err := h.lease.Position(ctx) // from memory: see goOn
+	if err != nil {
+		return err
+	}
+	change(&c)
+	return h.lease.Checkpoint(ctx, c)
 }
 
 // goOn gives a further attempt the position of those before. It tries until the store answers or

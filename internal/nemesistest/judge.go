@@ -218,11 +218,10 @@ func (j *judge) steps(ctx context.Context, run jobs.Run, while time.Duration, sy
 		p := j.pointsLocked(run)
 		p.made = max(p.made, n)
 		j.mu.Unlock()
-		var options []jobs.CheckpointOption
+		err := run.Checkpoint(ctx, fmt.Append(nil, n, " ", run.TickID()))
 		if sync {
-			options = append(options, jobs.WithSync())
+			err = run.Sync(ctx)
 		}
-		err := run.Checkpoint(ctx, fmt.Append(nil, n, " ", run.TickID()), options...)
 		j.mu.Lock()
 		if err == nil && sync && !j.dead(run.Replica) {
 			p.acked = max(p.acked, n)

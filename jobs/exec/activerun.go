@@ -33,7 +33,7 @@ type activeRun struct {
 	id   uint64
 	run  jobs.Run
 
-	logger *slog.Logger // of the lines of output; nil if they are not logged
+	logger *slog.Logger // nil if nothing is logged
 
 	pid int // of the group leader; 0 until it has started. Guarded by conn.mu.
 

@@ -98,7 +98,8 @@ func (c *connection) start(
 	r := &activeRun{conn: c, id: c.lastRun, run: run, ended: make(chan struct{}), logged: make(chan struct{})}
 	c.runs[r.id] = r
 	s := command(r.tag())
-	if s.Log = c.logger != nil && c.logger.Enabled(context.Background(), slog.LevelInfo); s.Log {
+	s.Log = c.logger != nil && c.logger.Enabled(context.Background(), slog.LevelInfo)
+	if c.logger != nil {
 		if r.logger = c.logger.With("job", run.Job, "tick", tickTime(run)); run.Key != "" {
 			r.logger = r.logger.With("key", run.Key)
 		}
@@ -123,6 +124,9 @@ func (c *connection) handle(report protocol.Report) {
 	}
 	if report.Stream != "" {
 		c.lines.Put(logLine{logger: r.logger, dropped: report.Dropped, stream: report.Stream, text: strings.ToValidUTF8(report.Line, "\uFFFD")})
+	}
+	if report.Checkpoint != nil {
+		r.checkpoint(*report.Checkpoint)
 	}
 	if report.End != nil {
 		if r.logger == nil || !c.lines.Put(logLine{logger: r.logger, dropped: report.End.Dropped, last: r.logged}) {

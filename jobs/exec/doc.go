@@ -56,6 +56,13 @@
 // on to the worker's logger. If the worker is too slow, lines are dropped and counted; ends of runs
 // never are.
 //
+// # Checkpoints
+//
+// A command writes lines to the descriptor that SOLOTICK_CHECKPOINT_FD names, at most 4,095 bytes
+// each: POSITION, or POSITION, PERCENT and TEXT with tabs in between. The newest is where the next
+// attempt goes on, which has POSITION as SOLOTICK_POSITION. A line that is longer is logged as an
+// error, and the one before stays. See [jobs.Run.Checkpoint] for when a position is written.
+//
 // # When something fails
 //
 //	what fails                  what happens

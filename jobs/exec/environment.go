@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,24 +14,25 @@ import (
 // runVariables describe a run to its command.
 var runVariables = []string{
 	"SOLOTICK_NAMESPACE", "SOLOTICK_JOB", "SOLOTICK_TICK", "SOLOTICK_TICK_UNIX_MS", "SOLOTICK_TICK_ID",
-	"SOLOTICK_FENCING_TOKEN", "SOLOTICK_ATTEMPT", "SOLOTICK_REPLICA", protocol.TagVariable,
+	"SOLOTICK_FENCING_TOKEN", "SOLOTICK_ATTEMPT", "SOLOTICK_REPLICA", protocol.TagVariable, "SOLOTICK_CHECKPOINT_FD",
 }
 
 // runValues returns the values of runVariables, in their order.
 func runValues(run jobs.Run, tag string) []string {
 	return []string{
 		run.Namespace, run.Job, tickTime(run), strconv.FormatInt(run.Tick.UnixMilli(), 10), run.TickID(),
-		strconv.FormatInt(run.Token, 10), strconv.Itoa(run.Attempt), run.Replica, tag,
+		strconv.FormatInt(run.Token, 10), strconv.Itoa(run.Attempt), run.Replica, tag, strconv.Itoa(protocol.CheckpointFD),
 	}
 }
 
 // tickTime is the scheduled time as it is written outside of Go: RFC 3339 with milliseconds, UTC.
 func tickTime(run jobs.Run) string { return run.Tick.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// What is only of a run that has a key, and of one that has a payload.
+// What is only of a run that has a key, a payload or a position.
 const (
-	keyVariable     = "SOLOTICK_KEY"
-	payloadVariable = "SOLOTICK_PAYLOAD"
+	keyVariable      = "SOLOTICK_KEY"
+	payloadVariable  = "SOLOTICK_PAYLOAD"
+	positionVariable = "SOLOTICK_POSITION"
 )
 
 // environment is base without c.Unset, and with c.Env and the variables that describe the run. dir is the working
@@ -52,6 +54,9 @@ func environment(base []string, c Command, dir string, run jobs.Run, tag string)
 	if run.Payload != "" {
 		added[payloadVariable] = string(run.Payload)
 	}
+	if len(run.Position) > 0 && bytes.IndexByte(run.Position, 0) < 0 { // no handler of this kind makes one with NUL
+		added[positionVariable] = string(run.Position)
+	}
 	if run.Traceparent != "" {
 		added["TRACEPARENT"] = run.Traceparent
 	}
@@ -60,7 +65,7 @@ func environment(base []string, c Command, dir string, run jobs.Run, tag string)
 		name, _, _ := strings.Cut(variable, "=")
 		_, replaced := added[name]
 		// One of another run is that of a worker which a job has started.
-		ofAnother := name == keyVariable || name == payloadVariable
+		ofAnother := name == keyVariable || name == payloadVariable || name == positionVariable
 		return replaced || ofAnother || slices.Contains(c.Unset, name)
 	})
 	for _, name := range slices.Sorted(maps.Keys(added)) {

@@ -101,6 +101,7 @@ func TestRunGetsTheVariablesOfTheContract(t *testing.T) {
 		"FROM_WORKER=kept",
 		"LEVEL=info",
 		"SOLOTICK_ATTEMPT=2",
+		"SOLOTICK_CHECKPOINT_FD=3",
 		"SOLOTICK_FENCING_TOKEN=1795175158338700",
 		"SOLOTICK_JOB=report",
 		"SOLOTICK_NAMESPACE=billing",
@@ -122,9 +123,9 @@ func TestCommandHasItsOwnGroupAndBlockingStreams(t *testing.T) {
 	require.Equal(t, "flags:\t01", lines[2], "only O_WRONLY: a command does not expect EAGAIN")
 	require.Equal(t, os.DevNull, lines[3])
 
-	// The supervisor adds nothing to what any child of this process inherits.
+	// The supervisor adds nothing but descriptor 3 to what any child of this process inherits.
 	list := osexec.Command("ls", "/proc/self/fd", "/none")
-	list.Env = append(os.Environ(), "LC_ALL=C")
+	list.Env, list.ExtraFiles = append(os.Environ(), "LC_ALL=C"), []*os.File{os.Stderr}
 	want, _ := list.CombinedOutput()
 	failed = awaitExitError(t, do(t.Context(), s,
 		Command{Args: list.Args, Env: map[string]string{"LC_ALL": "C"}}, leaseOf(time.Minute)))

@@ -16,6 +16,7 @@ type logLine struct {
 	logger       *slog.Logger
 	dropped      int // lines before it
 	stream, text string
+	failure      error         // in place of a line: of a checkpoint
 	last         chan struct{} // in place of a line, at the end of a run: closed when all is logged
 }
 
@@ -27,6 +28,9 @@ func (l logLine) log() {
 	}
 	if l.stream != "" {
 		l.logger.Info("output", "stream", l.stream, "line", l.text)
+	}
+	if l.failure != nil {
+		l.logger.Error("checkpoint not kept", "err", l.failure)
 	}
 	if l.last != nil {
 		close(l.last)

@@ -31,6 +31,10 @@ type Call struct {
 	Body string
 	// Success holds the status codes that are success. Empty means 200 to 299.
 	Success []StatusRange
+	// Steps makes a response with the status 202 and a Retry-After one step of a long job: the next
+	// request follows after that time, with the position that the response named. The job must have
+	// a timeout, which limits all steps together. See "Long jobs" in the package comment.
+	Steps bool
 	// Timeout limits one request, from the connection to the end of the response. 0 means
 	// a minute. The context of the run limits it as well.
 	Timeout time.Duration
@@ -43,7 +47,7 @@ var (
 	}
 	runHeaders = []string{
 		headerTickID, headerNamespace, headerJob, headerKey, headerTick, headerToken, headerAttempt, headerReplica,
-		headerPayload,
+		headerPayload, headerPosition,
 	}
 	// net/http takes these from the request's other fields, and drops what a header map says.
 	derivedHeaders = []string{"Content-Length", "Transfer-Encoding", "Trailer"}

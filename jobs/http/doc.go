@@ -32,6 +32,15 @@
 // MaxBackoff. A date is compared with the Date of the same response, and ignored without one: the
 // clock here may not be the server's.
 //
+// # Long jobs
+//
+// A response with the header Solotick-Checkpoint, in base64url and at most 1 KiB, says where the job
+// is; Solotick-Progress may say how far that is, such as "40 reading page 7". The next attempt has it
+// as Solotick-Position. With [Call].Steps, a response 202 with a Retry-After is one step of the job,
+// and no attempt: its checkpoint is written, and after that time the next request follows with it,
+// until a response is another one, or the job's timeout has passed. The Idempotency-Key stays the
+// tick's, so a service tells steps apart by their position.
+//
 // # Redirects
 //
 // Redirects are followed for GET and HEAD only, at most 10 times, and never to another host, port

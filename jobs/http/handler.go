@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -30,6 +31,10 @@ const (
 	headerTrace     = "Traceparent"      // only of a run that is traced
 	headerPayload   = "Solotick-Payload" // in base64, where the payload is not the body
 
+	headerPosition   = "Solotick-Position"   // in base64url; only of a run that has one
+	headerCheckpoint = "Solotick-Checkpoint" // of a response: where the next request goes on, in base64url
+	headerProgress   = "Solotick-Progress"   // of a response: a percentage, and a text after a space
+
 	tickLayout = "2006-01-02T15:04:05.000Z07:00"
 	userAgent  = "solotick (+https://github.com/solotick/solotick)"
 )
@@ -38,6 +43,7 @@ const (
 	maxBody      = 64 << 10 // of a response that is read, in bytes
 	maxErrorText = 1 << 10  // of it that an error shows
 	maxRedirects = 10
+	maxPosition  = 1 << 10 // bytes of a position, which is a header
 )
 
 // New returns a handler that makes the request which call describes. The error joins a
@@ -59,7 +65,11 @@ func New(call Call, client *nethttp.Client) (jobs.Handler, error) {
 		own.CheckRedirect = call.checkRedirect
 	}
 	return func(ctx context.Context, run jobs.Run) error {
-		if err := call.do(ctx, run, &own); err != nil {
+		err := errNoTimeout
+		if _, limited := ctx.Deadline(); limited || !call.Steps {
+			err = call.do(ctx, run, &own)
+		}
+		if err != nil {
 			return fmt.Errorf("%s %s: %w", call.Method, call.host(), err)
 		}
 		return nil
@@ -67,13 +77,29 @@ func New(call Call, client *nethttp.Client) (jobs.Handler, error) {
 }
 
 func (c Call) do(ctx context.Context, run jobs.Run, client *nethttp.Client) error {
+	for {
+		err := c.step(ctx, &run, client)
+		next, ok := errors.AsType[*nextStep](err)
+		if !ok {
+			return err
+		}
+		if !sleep.For(ctx, next.wait) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// step makes one request. The error is a [*nextStep] if another is to follow, from the position that
+// run has then.
+func (c Call) step(ctx context.Context, run *jobs.Run, client *nethttp.Client) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("not requested: %w", context.Cause(ctx))
 	}
+	whole := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &jobs.TimeoutError{Setting: "http.timeout", Limit: c.Timeout})
 	defer cancel()
 
-	request, err := c.request(ctx, run)
+	request, err := c.request(ctx, *run)
 	if err != nil {
 		return err
 	}
@@ -84,6 +110,13 @@ func (c Call) do(ctx context.Context, run jobs.Run, client *nethttp.Client) erro
 	defer func() { _ = response.Body.Close() }() // what matters of it has been read
 
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
+	another := c.Steps && response.StatusCode == nethttp.StatusAccepted && response.Header.Get("Retry-After") != ""
+	if fault := takeCheckpoint(whole, run, response.Header, another); fault != nil && another {
+		return jobs.Permanent(fault)
+	}
+	if another {
+		return &nextStep{wait: askedWait(response.Header)}
+	}
 	if !c.succeeded(response.StatusCode) {
 		return newStatusError(response, body) // says more than err, should there be one
 	}
@@ -126,6 +159,9 @@ func (c Call) request(ctx context.Context, run jobs.Run) (*nethttp.Request, erro
 	}
 	if run.Payload != "" && !asBody {
 		header.Set(headerPayload, base64.StdEncoding.EncodeToString([]byte(run.Payload)))
+	}
+	if n := len(run.Position); n > 0 && n <= maxPosition {
+		header.Set(headerPosition, base64.RawURLEncoding.EncodeToString(run.Position))
 	}
 	if run.Traceparent != "" {
 		header.Set(headerTrace, run.Traceparent)

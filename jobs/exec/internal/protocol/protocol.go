@@ -47,8 +47,23 @@ type Report struct {
 	PID     int    // of the group leader, when it has started
 	Stream  string // stdout or stderr, with Line
 	Line    string
-	Dropped int  // lines before Line that were not passed on
-	End     *End // the last report of a run
+	Dropped int // lines before Line that were not passed on
+	// Checkpoint is what the command has written to CheckpointFD since the report before.
+	Checkpoint *Checkpoint
+	End        *End // the last report of a run
+}
+
+// CheckpointFD is the descriptor to which a command writes its checkpoints, each a line.
+const CheckpointFD = 3
+
+// MaxCheckpointLine is the greatest length of such a line, in bytes, without its end: a pipe takes
+// it in one piece.
+const MaxCheckpointLine = 4095
+
+// Checkpoint has the newest of some lines, "" if all of them were too long.
+type Checkpoint struct {
+	Line    string
+	TooLong int // how many were
 }
 
 // The reasons for which a run ends. A supervisor reports all but the last.

@@ -27,7 +27,7 @@ type launcher struct {
 // launched is the answer to one request.
 type launched struct {
 	pid    int
-	files  []*os.File    // the reading ends of stdout and stderr
+	files  []*os.File    // the reading ends of stdout, stderr and protocol.CheckpointFD
 	failed *protocol.End // if it could not be started
 }
 
@@ -68,7 +68,7 @@ func (l *launcher) launch(s *protocol.Start) launched {
 			_ = f.Close()
 		}
 	}
-	for range 2 {
+	for range 3 {
 		r, w, err := os.Pipe()
 		if err != nil {
 			closeAll()
@@ -76,19 +76,19 @@ func (l *launcher) launch(s *protocol.Start) launched {
 		}
 		ends = append(ends, r, w)
 	}
-	outR, outW, errR, errW := ends[0], ends[1], ends[2], ends[3]
+	outW, errW, pointW := ends[1], ends[3], ends[5]
 	pid, err := syscall.ForkExec(program, s.Args, &syscall.ProcAttr{
 		Dir:   s.Dir,
 		Env:   s.Env,
-		Files: []uintptr{l.devNull.Fd(), outW.Fd(), errW.Fd()}, // Fd also makes writing block, as commands expect
+		Files: []uintptr{l.devNull.Fd(), outW.Fd(), errW.Fd(), pointW.Fd()}, // Fd also makes writing block, as commands expect
 		Sys:   commandAttr(),
 	})
 	if err != nil {
 		closeAll()
 		return notStarted("execute "+program+hint(s.Dir, program, err), err)
 	}
-	_, _ = outW.Close(), errW.Close()
-	return launched{pid: pid, files: []*os.File{outR, errR}}
+	_, _, _ = outW.Close(), errW.Close(), pointW.Close()
+	return launched{pid: pid, files: []*os.File{ends[0], ends[2], ends[4]}}
 }
 
 // findProgram looks a name without a slash up in path, as a shell would.

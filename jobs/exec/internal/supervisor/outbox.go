@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"sync/atomic"
 
 	"github.com/solotick/solotick/jobs/exec/internal/protocol"
@@ -25,6 +26,20 @@ func (o *outbox) offer(run uint64, stream string, line []byte, dropped int) bool
 	}
 	o.Put(protocol.Report{Run: run, Stream: stream, Line: string(line), Dropped: dropped})
 	return true
+}
+
+// checkpoint queues a checkpoint of a run, in place of one that the worker has not read.
+func (o *outbox) checkpoint(run uint64, c protocol.Checkpoint) {
+	o.Change(func(waiting []protocol.Report) []protocol.Report {
+		for _, r := range waiting {
+			if r.Run == run && r.Checkpoint != nil {
+				r.Checkpoint.Line = cmp.Or(c.Line, r.Checkpoint.Line)
+				r.Checkpoint.TooLong += c.TooLong
+				return waiting
+			}
+		}
+		return append(waiting, protocol.Report{Run: run, Checkpoint: &c})
+	})
 }
 
 // sent makes room for other lines.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
 const (
@@ -82,6 +84,26 @@ func (o *output) add(line []byte, to *outbox, owner *run, name string) {
 		o.dropped = 0
 	} else {
 		o.dropped++
+	}
+}
+
+// readCheckpoints reads the stream of a run's checkpoints to its end. What comes after the last end
+// of a line was cut off.
+func readCheckpoints(stream io.Reader, to *outbox, run uint64) {
+	r := bufio.NewReaderSize(stream, protocol.MaxCheckpointLine+1)
+	rest := false // of a line that is too long
+	for {
+		line, err := r.ReadSlice('\n')
+		tooLong := errors.Is(err, bufio.ErrBufferFull)
+		switch {
+		case tooLong && !rest:
+			to.checkpoint(run, protocol.Checkpoint{TooLong: 1})
+		case err == nil && !rest && len(line) > 1:
+			to.checkpoint(run, protocol.Checkpoint{Line: string(line[:len(line)-1])})
+		}
+		if rest = tooLong; err != nil && !tooLong {
+			return
+		}
 	}
 }
 

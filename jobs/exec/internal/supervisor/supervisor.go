@@ -162,9 +162,13 @@ func (s *supervisor) launched(l launched) {
 	}
 	r.pid, r.files, r.streams = l.pid, l.files, len(l.files)
 	s.outbox.Put(protocol.Report{Run: r.id, PID: r.pid})
-	for i, name := range []string{"stdout", "stderr"} {
+	for i, name := range []string{"stdout", "stderr", ""} {
 		go func() {
-			r.output.read(r.files[i], s.outbox, r, name)
+			if name == "" {
+				readCheckpoints(r.files[i], s.outbox, r.id)
+			} else {
+				r.output.read(r.files[i], s.outbox, r, name)
+			}
 			s.drained <- r
 		}()
 	}
