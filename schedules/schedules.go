@@ -114,6 +114,22 @@ func of(store lease.Store, job string, given *jobs.Job) (*Schedules, error) {
 	return &Schedules{store: store, fleet: f, job: job, given: given}, nil
 }
 
+// On returns the same schedules in another view of the store: those of PostgreSQL and MySQL have one in
+// a transaction of the caller's.
+//
+//	tx, err := db.BeginTx(ctx, nil)
+//	...
+//	_, err = tx.ExecContext(ctx, "INSERT INTO customers ...")
+//	_, err = s.On(store.InTx(tx)).Put(ctx, schedules.Schedule{Key: "acme", Cron: "0 7 * * 1-5"})
+//	...
+//	err = tx.Commit()
+func (s *Schedules) On(store lease.Store) *Schedules {
+	f, _ := fleet.New(store) // which fails for nil alone
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Schedules{store: store, fleet: f, job: s.job, given: s.given, last: s.last}
+}
+
 // Job returns the job's name.
 func (s *Schedules) Job() string { return s.job }
 

@@ -65,7 +65,7 @@ type Dialect struct {
 	Due string
 	// Do carries out operations that change something, in one transaction. Optional: without it rows
 	// are locked, and driver.Item decides.
-	Do func(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]driver.Result, error)
+	Do func(ctx context.Context, q Querier, namespace string, ops []driver.Op) ([]driver.Result, error)
 }
 
 // bind writes the parameters of a query as the database has them.

@@ -54,6 +54,9 @@ func (db *database) failed(err error) error {
 // call calls f when the tables are there, and again when that is of use: f has to bear being called
 // twice, also when the first call has worked and its answer was lost.
 func (db *database) call(ctx context.Context, f func(ctx context.Context) error) error {
+	if db.tx != nil {
+		return db.callInTx(ctx, f)
+	}
 	if err := db.enter(); err != nil {
 		return db.failed(err)
 	}

@@ -36,7 +36,7 @@ type Notice struct {
 func NewNotice(n driver.Notification) Notice { return Notice{n, rand.Uint32()} }
 
 // publish adds notifications to those that subscribers look for.
-func (db *database) publish(ctx context.Context, q querier, list []driver.Notification) error {
+func (db *database) publish(ctx context.Context, q Querier, list []driver.Notification) error {
 	var notices []any
 	for _, n := range list {
 		text, err := json.Marshal(NewNotice(n))

@@ -65,8 +65,9 @@ func encodeLeases(leases []driver.Lease) ([]byte, error) {
 func Ceil(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
 // rows reads the rows of the keys of ops. If lock is set, it locks them in the order of their keys,
-// and the time is one at which all are locked. Otherwise the time is one before they were read.
-func (db *database) rows(ctx context.Context, q querier, ops []driver.Op, lock bool) (rows map[string]*row, now time.Time, err error) {
+// and the time is one at which all are locked. Otherwise the time is one before they were read, but in
+// a transaction of the caller, which may have begun long ago.
+func (db *database) rows(ctx context.Context, q Querier, ops []driver.Op, lock bool) (rows map[string]*row, now time.Time, err error) {
 	rows = make(map[string]*row, len(ops))
 	for _, op := range ops {
 		rows[op.Key] = &row{}
@@ -78,6 +79,8 @@ func (db *database) rows(ctx context.Context, q querier, ops []driver.Op, lock b
 	clock, order := "began", ""
 	if lock { // the last row tells the latest time
 		clock, order = db.Now, " ORDER BY item_key FOR UPDATE"
+	} else if db.tx != nil {
+		clock = db.Now
 	}
 	var key string
 	var leases []byte
@@ -244,7 +247,7 @@ func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row,
 }
 
 // insert inserts rows of so many columns, if there are any.
-func (db *database) insert(ctx context.Context, q querier, into string, columns int, args []any, or string) error {
+func (db *database) insert(ctx context.Context, q Querier, into string, columns int, args []any, or string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -283,7 +286,7 @@ func (db *database) added(ctx context.Context, tx *sql.Tx, key string, r *row) (
 	return entries, most, err
 }
 
-func (db *database) newest(ctx context.Context, q querier, op driver.Op) (list []driver.Entry, err error) {
+func (db *database) newest(ctx context.Context, q Querier, op driver.Op) (list []driver.Entry, err error) {
 	var e driver.Entry
 	at := int64(0)
 	err = db.each(ctx, q, "SELECT id, body, made FROM solotick_entry WHERE namespace = ? AND item_key = ? ORDER BY seq DESC LIMIT ?",

@@ -45,6 +45,9 @@ type database struct {
 	swept   time.Time
 
 	waker waker
+
+	tx     *sql.Tx   // of the caller, in which everything is done; nil for none
+	parent *database // of a database with a tx; it knows of the tables
 }
 
 // New makes a store. It does not connect yet.
@@ -67,6 +70,34 @@ func New(d *Dialect, c Config) (*Store, error) {
 		return nil, err
 	}
 	return &Store{s, db}, nil
+}
+
+// InTx returns the store as it is in a transaction of the caller's, on the same database and schema.
+// What is changed in it takes effect when the transaction is committed, and never when that is rolled
+// back. It is for schedules: see On in package schedules. Others who change the same keys wait until the
+// transaction ends, so it must be short. After an error it can only be rolled back. Nothing else may use
+// the transaction during a call.
+func (s *Store) InTx(tx *sql.Tx) protocol.Store {
+	in := &database{Dialect: s.db.Dialect, Config: s.db.Config, tx: tx, parent: s.db}
+	session, _ := engine.NewSession(in, s.db.Namespace, engine.Options{Hint: s.Hint}) // the namespace is a valid one
+	return session
+}
+
+// from returns what values are read from.
+func (db *database) from() Querier {
+	if db.tx != nil {
+		return db.tx
+	}
+	return db.DB
+}
+
+// callInTx calls f in the transaction of the caller, once the tables are there. Only ctx bounds it.
+func (db *database) callInTx(ctx context.Context, f func(ctx context.Context) error) error {
+	err := db.parent.call(ctx, func(context.Context) error { return nil })
+	if err == nil {
+		err = db.failed(f(ctx))
+	}
+	return protocol.Permanent(err) // the transaction may have failed for good
 }
 
 // Values returns the driver.Store under the session.
@@ -114,25 +145,25 @@ func (db *database) enter() error {
 	return nil
 }
 
-// querier is a database, one of its connections, or a transaction.
-type querier interface {
+// Querier is a database, one of its connections, or a transaction.
+type Querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func (db *database) exec(ctx context.Context, q querier, query string, args ...any) error {
+func (db *database) exec(ctx context.Context, q Querier, query string, args ...any) error {
 	_, err := q.ExecContext(ctx, db.bind(query), args...)
 	return err
 }
 
 // one reads one row into the pointers of to, and reports whether there is one.
-func (db *database) one(ctx context.Context, q querier, query string, to ...any) (found bool, err error) {
+func (db *database) one(ctx context.Context, q Querier, query string, to ...any) (found bool, err error) {
 	err = db.each(ctx, q, query, nil, to, func() error { found = true; return nil })
 	return found, err
 }
 
 // each calls f with each row in the pointers of to.
-func (db *database) each(ctx context.Context, q querier, query string, args, to []any, f func() error) error {
+func (db *database) each(ctx context.Context, q Querier, query string, args, to []any, f func() error) error {
 	rows, err := q.QueryContext(ctx, db.bind(query), args...)
 	if err != nil {
 		return err

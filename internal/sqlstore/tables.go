@@ -38,7 +38,7 @@ func (db *database) forget() {
 }
 
 // version returns the version of the tables, 0 when there are none.
-func (db *database) version(ctx context.Context, q querier, lock string) (version int, err error) {
+func (db *database) version(ctx context.Context, q Querier, lock string) (version int, err error) {
 	_, err = db.one(ctx, q, "SELECT version FROM solotick_store WHERE one = 1"+lock, &version)
 	switch {
 	case err != nil && db.Missing(err):

@@ -16,6 +16,17 @@ func (db *database) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	if len(ops) == 0 {
 		return nil
 	}
+	if db.tx != nil {
+		var results []driver.Result
+		err := db.call(ctx, func(ctx context.Context) (err error) {
+			results, err = db.carryOut(ctx, ops)
+			return err
+		})
+		if err != nil {
+			results = slices.Repeat([]driver.Result{{Err: err}}, len(ops))
+		}
+		return results
+	}
 	calls := db.reads
 	if slices.ContainsFunc(ops, Writes) {
 		calls = db.writes
@@ -66,15 +77,18 @@ func (db *database) carryOut(ctx context.Context, ops []driver.Op) (results []dr
 	if !slices.ContainsFunc(ops, Writes) {
 		return db.read(ctx, ops)
 	}
-	if db.Dialect.Do != nil {
-		results, err = db.Dialect.Do(ctx, db.DB, db.Namespace, ops)
-	} else {
+	switch {
+	case db.Dialect.Do != nil:
+		results, err = db.Dialect.Do(ctx, db.from(), db.Namespace, ops)
+	case db.tx != nil:
+		return db.change(ctx, db.tx, ops)
+	default:
 		err = db.within(ctx, func(tx *sql.Tx) error {
 			results, err = db.change(ctx, tx, ops)
 			return err
 		})
 	}
-	if err == nil && slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Change != nil && len(op.Change.Notify) > 0 }) {
+	if err == nil && db.tx == nil && slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Change != nil && len(op.Change.Notify) > 0 }) {
 		db.waker.wake()
 	}
 	return results, err
@@ -82,7 +96,7 @@ func (db *database) carryOut(ctx context.Context, ops []driver.Op) (results []dr
 
 // read carries out operations that change nothing.
 func (db *database) read(ctx context.Context, ops []driver.Op) (results []driver.Result, err error) {
-	rows, now, err := db.rows(ctx, db.DB, ops, false)
+	rows, now, err := db.rows(ctx, db.from(), ops, false)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +104,7 @@ func (db *database) read(ctx context.Context, ops []driver.Op) (results []driver
 		var res driver.Result
 		if r := rows[op.Key]; op.Newest > 0 {
 			res = driver.Result{Status: driver.Done, Now: now}
-			res.List, err = db.newest(ctx, db.DB, op)
+			res.List, err = db.newest(ctx, db.from(), op)
 		} else if res, _ = r.Do(op, now); r.broken != nil {
 			res = driver.Result{Err: r.broken}
 		}
@@ -108,7 +122,7 @@ func (db *database) Scan(ctx context.Context, prefix, cursor string, count int) 
 	err = db.call(ctx, func(ctx context.Context) error {
 		keys = nil
 		key := ""
-		return db.each(ctx, db.DB, "SELECT item_key FROM solotick_item WHERE namespace = ? AND item_key > ? AND item_key >= ? AND item_key < ? AND stamp > 0 ORDER BY item_key LIMIT ?",
+		return db.each(ctx, db.from(), "SELECT item_key FROM solotick_item WHERE namespace = ? AND item_key > ? AND item_key >= ? AND item_key < ? AND stamp > 0 ORDER BY item_key LIMIT ?",
 			[]any{db.Namespace, cursor, prefix, prefix + "~", count}, []any{&key}, func() error { keys = append(keys, strings.Clone(key)); return nil })
 	})
 	if err != nil {
@@ -136,7 +150,7 @@ func (db *database) Due(ctx context.Context, job string, shares []int, until tim
 	err = db.call(ctx, func(ctx context.Context) error {
 		list = nil
 		key, due := "", int64(0)
-		return db.each(ctx, db.DB, query, args, []any{&key, &due}, func() error {
+		return db.each(ctx, db.from(), query, args, []any{&key, &due}, func() error {
 			list = append(list, driver.DueKey{Key: strings.Clone(key), At: time.UnixMilli(due).UTC()})
 			return nil
 		})
@@ -152,7 +166,7 @@ func (db *database) Due(ctx context.Context, job string, shares []int, until tim
 func (db *database) Time(ctx context.Context) (now, since time.Time, err error) {
 	var clock, began int64
 	err = db.call(ctx, func(ctx context.Context) error {
-		found, err := db.one(ctx, db.DB, "SELECT since, "+db.Now+" FROM solotick_store WHERE one = 1", &began, &clock)
+		found, err := db.one(ctx, db.from(), "SELECT since, "+db.Now+" FROM solotick_store WHERE one = 1", &began, &clock)
 		if err == nil && !found {
 			err = errEmptied
 		}

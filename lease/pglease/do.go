@@ -56,7 +56,7 @@ func operationOf(op driver.Op) operation {
 }
 
 // do carries out operations by the function solotick_do.
-func do(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]driver.Result, error) {
+func do(ctx context.Context, q sqlstore.Querier, namespace string, ops []driver.Op) ([]driver.Result, error) {
 	// Rows are made, too, in the order of their keys, so that batches do not wait for each other.
 	order := make([]int, len(ops))
 	for i := range order {
@@ -71,12 +71,14 @@ func do(ctx context.Context, db *sql.DB, namespace string, ops []driver.Op) ([]d
 	if err != nil {
 		return nil, err
 	}
-	patience := time.Minute
+	patience := time.Minute.Milliseconds()
 	if deadline, ok := ctx.Deadline(); ok {
-		patience = time.Until(deadline) * 3 / 4
+		patience = max(1, (time.Until(deadline) * 3 / 4).Milliseconds())
 	}
-	rows, err := db.QueryContext(ctx, "SELECT * FROM "+function.name+"($1, $2, $3, $4)",
-		namespace, slices.Compact(keys), string(text), max(1, patience.Milliseconds()))
+	if _, ofCaller := q.(*sql.Tx); ofCaller {
+		patience = 0
+	}
+	rows, err := q.QueryContext(ctx, "SELECT * FROM "+function.name+"($1, $2, $3, $4)", namespace, slices.Compact(keys), string(text), patience)
 	if err != nil {
 		return nil, err
 	}

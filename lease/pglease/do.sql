@@ -1,7 +1,7 @@
 -- Carries out operations on the items of a namespace in one statement, and returns a row for each:
 -- what driver.Item does, on the rows. So a client that is frozen holds no lock.
 -- keys are those of the operations, each once; ops are as operation in do.go; patience is for how
--- long to wait for a lock, in ms.
+-- long to wait for a lock, in ms: 0 in a transaction of somebody else, whose settings stay.
 CREATE FUNCTION solotick_do(space text, keys text[], ops jsonb, patience integer)
 RETURNS TABLE (out_status integer, out_stamp bigint, out_id text, out_data bytea, out_leases jsonb, out_now bigint, out_list jsonb)
 LANGUAGE plpgsql AS $$
@@ -18,8 +18,10 @@ DECLARE
 	clock bigint;
 	wakes boolean := false;
 BEGIN
-	PERFORM set_config('lock_timeout', patience || 'ms', true);
-	IF version() LIKE '%linux%' THEN -- the answer is sent before the transaction ends: to a client that takes it
+	IF patience > 0 THEN
+		PERFORM set_config('lock_timeout', patience || 'ms', true);
+	END IF;
+	IF patience > 0 AND version() LIKE '%linux%' THEN -- the answer is sent before the transaction ends: to a client that takes it
 		PERFORM set_config('tcp_user_timeout', '2s', true);
 	END IF;
 	IF cardinality(keys) > 1 THEN -- those who lock several do so in one order
