@@ -7,3 +7,5 @@ import "time"
 const raceDetected = false
 
 const hour = time.Hour
+
+const slowStore, carried = 300, 110

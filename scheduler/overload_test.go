@@ -57,8 +57,8 @@ func (f *fleet) settledBetween(from, to time.Duration) (n int) {
 	return n
 }
 
-// loaded runs three replicas over a store that does 300 requests a second for half a minute, with
-// so many ticks due each second. It returns how many runs a second are settled.
+// loaded runs three replicas over a store that does slowStore requests a second for half a minute,
+// with so many ticks due each second. It returns how many runs a second are settled.
 func loaded(f *fleet, ticks int) (goodput int) {
 	var store bottleneck
 	store.set(100_000)
@@ -72,21 +72,21 @@ func loaded(f *fleet, ticks int) (goodput int) {
 		r.link.set(store.fault)
 	}
 	f.sleepTo(15 * time.Second)
-	store.set(300)
+	store.set(slowStore)
 	f.sleepTo(45 * time.Second)
 	store.set(100_000)
 	return f.settledBetween(20*time.Second, 45*time.Second) / 25
 }
 
 func TestStoreThatKeepsUpRunsEverything(t *testing.T) {
-	const most = 110 // ticks a second that the store can carry
+	const most = carried
 	inFleet(t, func(f *fleet) {
 		require.GreaterOrEqual(t, loaded(f, most), most*95/100)
 	})
 }
 
 func TestOverloadKeepsGoodputAndLeases(t *testing.T) {
-	const most = 110
+	const most = carried
 	inFleet(t, func(f *fleet) {
 		require.GreaterOrEqual(t, loaded(f, 3*most), most*8/10, "goodput of what it can carry")
 		passed := map[string]int{}
@@ -102,7 +102,7 @@ func TestOverloadKeepsGoodputAndLeases(t *testing.T) {
 		for i, e := range overloaded {
 			require.Less(t, at[i].Sub(epoch), 30*time.Second)
 			require.Positive(t, e.Waiting)
-			require.Less(t, e.InFlight, 300)
+			require.Less(t, e.InFlight, slowStore)
 		}
 
 		f.sleepTo(65 * time.Second)

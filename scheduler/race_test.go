@@ -9,3 +9,6 @@ const raceDetected = true
 
 // hour stands for one where what counts is the order of events and not how much time is between them.
 const hour = 6 * time.Minute
+
+// slowStore is how many requests a second a store does that is slow, and carried how many ticks.
+const slowStore, carried = 150, 50

@@ -34,7 +34,7 @@ func (f *redisFleet) overloadEvents() (overloaded, keepUp, lost int) {
 func TestSlowRedisDelaysTicksAndLosesNoLease(t *testing.T) {
 	t.Parallel()
 	f := newRedisFleet(t)
-	const count = 200
+	const count = slowStore * 2 / 3
 	for i := range count {
 		f.job(fmt.Sprintf("job-%03d", i), "@every 1s", takes(0))
 	}
