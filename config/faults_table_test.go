@@ -251,6 +251,8 @@ var policyFaults = []bad{
 	job("catch-up window that is negative", "catch_up_window: §-1h", "jobs[0].catch_up_window: …must be at least 0s"),
 	job("catch-up that is negative", "max_catch_up: §-1", "jobs[0].max_catch_up: …must be from 0 to 10000"),
 	job("catch-up that is too much", "max_catch_up: §10001", "jobs[0].max_catch_up: …must be from 0 to 10000"),
+	job("concurrent runs without stored schedules", "max_concurrent: §2", `jobs[0].max_concurrent: "2" must be left out of a job without stored schedules`),
+	raw("too many concurrent runs", "jobs: [{name: a, schedules: stored, log: {message: m}, max_concurrent: §10001}]", `jobs[0].max_concurrent: "10001" must be from 1 to 10000, or 0 for no limit`),
 	job("weight of nothing", "weight: §0", `jobs[0].weight: "0" must be from 1 to 1000000`),
 	job("history that is too short", "history: §3", `jobs[0].history: "3" must be from 4 to 1000`),
 	job("more failures than are remembered", "history: 5\nnotify: {healthchecks: https://hc-ping.com/x, after: §7}", `jobs[0].notify.after: "7" must be at most history, 5`),

@@ -58,6 +58,8 @@ var jobKeys = []key[Job]{
 		"how many triggers may come at once after a while without any; 1 or more with rate").orInDefaults(),
 	field("weight", number(1, limits.MaxWeight, ""), func(j *Job) *int { return &j.Spec.Weight },
 		"how much of max_runs a run takes; at most max_runs").orInDefaults(),
+	field("max_concurrent", number(0, limits.MaxConcurrent, ""), func(j *Job) *int { return &j.Spec.MaxConcurrent },
+		"with schedules: stored, how many runs of the job there may be at one time over the fleet; 0: no limit").defaultsTo("0"),
 	field("groups", groupNames, func(j *Job) *[]string { return &j.Spec.Groups },
 		"only replicas of one of these groups run the job").orInDefaults().defaultsTo("none: any replica"),
 	field("history", number(limits.MinHistory, limits.MaxHistory, ""), func(j *Job) *int { return &j.Spec.History },

@@ -361,12 +361,13 @@ type policies struct {
 	Burst         int           `api:"burst"`
 	History       int           `api:"history"`
 	HistoryBytes  int           `api:"history_bytes"`
+	MaxConcurrent int           `api:"max_concurrent"`
 }
 
 func policiesOf(s jobs.Spec) *policies {
 	return &policies{
 		s.Timeout, s.Retry.MaxAttempts, s.Retry.Backoff, s.Retry.MaxBackoff, s.Delivery, s.MaxTakeovers, s.Overlap, s.MisfireGrace, s.Misfire,
-		s.CatchUpWindow, s.MaxCatchUp, s.Jitter, s.Groups, s.Weight, s.Rate.String(), s.Burst, s.History, s.HistoryBytes,
+		s.CatchUpWindow, s.MaxCatchUp, s.Jitter, s.Groups, s.Weight, s.Rate.String(), s.Burst, s.History, s.HistoryBytes, s.MaxConcurrent,
 	}
 }
 
@@ -374,7 +375,7 @@ func (p *policies) read(s *jobs.Spec) (err error) {
 	s.Timeout, s.Retry = p.Timeout, jobs.Retry{MaxAttempts: p.MaxAttempts, Backoff: p.Backoff, MaxBackoff: p.MaxBackoff}
 	s.Delivery, s.MaxTakeovers, s.Overlap, s.MisfireGrace, s.Misfire = p.Delivery, p.MaxTakeovers, p.Overlap, p.MisfireGrace, p.Misfire
 	s.CatchUpWindow, s.MaxCatchUp, s.Jitter, s.Groups, s.Weight = p.CatchUpWindow, p.MaxCatchUp, p.Jitter, p.Groups, p.Weight
-	s.Burst, s.History, s.HistoryBytes = p.Burst, p.History, p.HistoryBytes
+	s.Burst, s.History, s.HistoryBytes, s.MaxConcurrent = p.Burst, p.History, p.HistoryBytes, p.MaxConcurrent
 	if p.Rate != "" {
 		s.Rate, err = jobs.ParseRate(p.Rate)
 	}

@@ -4,8 +4,8 @@
 //   - When ctx ends, stop: another replica may be granted the tick a moment later.
 //   - It may run again for the same tick, after a crash, with a higher Token and Attempt.
 //     [Run.TickID] is the same for every attempt: an idempotency key.
-//   - Returning nil settles the tick as succeeded, even when ctx has ended meanwhile. A handler
-//     that stopped early because of ctx must return an error. Return an error that another attempt
-//     would not change as [Permanent]. A panic is a failure.
-//   - Pass Run.Token to what the job writes to, and refuse lower tokens there, with package fence.
+//   - Returning nil settles the tick as succeeded, even when ctx has ended meanwhile: return an
+//     error after stopping early. An error that no retry would change is [Permanent]. A panic is
+//     a failure.
+//   - Pass Run.Token to what the job writes to: package fence refuses lower ones.
 package jobs

@@ -30,6 +30,9 @@ func (j *Job) Fields() map[string]string {
 	if s.HistoryBytes != 0 {
 		fields["history_bytes"] = strconv.Itoa(s.HistoryBytes)
 	}
+	if s.MaxConcurrent != 0 {
+		fields["max_concurrent"] = strconv.Itoa(s.MaxConcurrent)
+	}
 	if s.Paused {
 		fields["paused"] = "true"
 	}

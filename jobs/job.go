@@ -38,6 +38,9 @@ func WithRetry(r Retry) Option { return func(s *Spec) { s.Retry = r } }
 // WithDelivery sets what happens when the holder dies.
 func WithDelivery(d Delivery) Option { return func(s *Spec) { s.Delivery = d } }
 
+// WithMaxConcurrent bounds the runs of a job with stored schedules over the fleet.
+func WithMaxConcurrent(n int) Option { return func(s *Spec) { s.MaxConcurrent = n } }
+
 // WithMaxTakeovers bounds the grants of one tick after the first.
 func WithMaxTakeovers(n int) Option { return func(s *Spec) { s.MaxTakeovers = n } }
 

@@ -126,6 +126,12 @@ type Spec struct {
 	// included.
 	Weight int `json:",omitempty"`
 
+	// MaxConcurrent is how many runs of the job's stored schedules there may be at one time over the
+	// whole fleet, from 1 to 10,000; 0 means no limit. A tick that finds no room waits, and the one
+	// that came due first goes first. Such a wait is like that for a replica's capacity: past its
+	// grace the tick is a misfire. Jobs without stored schedules have no such limit.
+	MaxConcurrent int `json:",omitempty"`
+
 	// History is how many settled ticks of the job the store keeps for people to look at, from
 	// 4 to 1,000; 4 is the default of each key of a job with stored schedules. A range of ticks that were settled together counts as one. What
 	// runs does not depend on it.
@@ -255,6 +261,11 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	}
 	if s.Weight < 1 || s.Weight > limits.MaxWeight {
 		fault("weight", s.Weight, "must be from 1 to %d", limits.MaxWeight)
+	}
+	if stored := sched != nil && sched.Stored(); s.MaxConcurrent != 0 && !stored {
+		fault("max_concurrent", s.MaxConcurrent, "must be left out of a job without stored schedules")
+	} else if s.MaxConcurrent < 0 || s.MaxConcurrent > limits.MaxConcurrent {
+		fault("max_concurrent", s.MaxConcurrent, "must be from 1 to %d, or 0 for no limit", limits.MaxConcurrent)
 	}
 	if s.History < limits.MinHistory || s.History > limits.MaxHistory {
 		fault("history", s.History, "must be from %d to %d", limits.MinHistory, limits.MaxHistory)

@@ -211,3 +211,25 @@ func TestSuspensionOfTheMachineEndsALease(t *testing.T) {
 		})
 	}
 }
+
+func TestLeaseIsNeverValidBeyondWhatBoundsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := acquire(t, newRenewer(t, new(faulty)), claim("job")) // of 15 s
+		began := time.Now()
+		l.Within(began.Add(9 * time.Second))
+		require.Equal(t, began.Add(9*time.Second), l.Deadline())
+		var told []time.Duration
+		stop := l.OnRenewal(func(deadline time.Time) { told = append(told, deadline.Sub(began)) })
+		defer stop()
+		time.Sleep(8 * time.Second)
+		require.Equal(t, began.Add(9*time.Second), l.Deadline(), "renewed, and bounded")
+		l.Within(began.Add(12 * time.Second))
+		l.Within(began.Add(10 * time.Second))
+		synctest.Wait()
+		require.Equal(t, began.Add(12*time.Second), l.Deadline(), "no call moves it back")
+		require.Equal(t, []time.Duration{12 * time.Second}, told, "what keeps the deadline elsewhere hears of it")
+		<-l.Context().Done()
+		require.Equal(t, 12*time.Second, time.Since(began))
+		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrLost)
+	})
+}

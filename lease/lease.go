@@ -23,6 +23,8 @@ type Lease struct {
 	cancel  context.CancelCauseFunc
 
 	heldUntil steady.Instant // never prolonged beyond this
+	within    steady.Instant // nor beyond this, which may grow; never before a call of Within
+	proved    steady.Instant // the deadline but for within
 	startBy   steady.Instant // not renewed after this unless the holder has started; never when that is not asked for
 
 	deadline atomic.Int64 // an instant; the lease is not valid from then on
@@ -182,6 +184,11 @@ func (l *Lease) AwaitStart() {
 
 // Started lifts the limit of [Lease.AwaitStart]: the work has begun.
 func (l *Lease) Started() { l.renewer.started(l) }
+
+// Within keeps the lease from being valid after a deadline that something else has, such as the lease
+// of a permit to do the work at all. Each call may move that on, and none moves it back. Call it
+// right after [Renewer.Keep] for the first time.
+func (l *Lease) Within(deadline time.Time) { l.renewer.within(l, steady.Of(deadline)) }
 
 // SetNote sets the note that the store keeps beside the outcome when the lease is settled: at most
 // 4 KiB of UTF-8. The default is none.

@@ -278,12 +278,33 @@ func (k *Renewer) extendLocked(l *Lease, sent, t steady.Instant) (left time.Dura
 			l.margins = slices.Delete(l.margins, 0, 1)
 		}
 		l.margins = append(l.margins, left)
-		l.deadline.Store(int64(max(l.end(), min(sent.Add(l.grant.TTL-margin(l.grant.TTL)), l.heldUntil))))
+		l.proved = max(l.proved, min(sent.Add(l.grant.TTL-margin(l.grant.TTL)), l.heldUntil))
+		l.deadline.Store(int64(min(l.proved, l.within)))
 		l.failures, l.last = 0, nil
 		l.renewAt = sent.Add(renewAfter(l.grant.TTL))
 	}
 	heap.Fix(&k.leases, l.index)
 	return left, extended
+}
+
+// within bounds a lease by a deadline.
+func (k *Renewer) within(l *Lease, deadline steady.Instant) {
+	k.mu.Lock()
+	if l.within == steady.Never || l.within < deadline {
+		l.within = deadline
+	}
+	before := l.end()
+	l.deadline.Store(int64(min(l.proved, l.within)))
+	if l.index >= 0 {
+		heap.Fix(&k.leases, l.index)
+		if l.due() < k.wakes {
+			k.armLocked(steady.Now())
+		}
+	}
+	k.mu.Unlock()
+	if l.end() > before {
+		l.notify()
+	}
 }
 
 // againLocked has another try after a renewal that failed.

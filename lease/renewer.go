@@ -114,14 +114,15 @@ func (k *Renewer) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol
 // keep renews l. remaining is what the store said remained when it answered the request of sent.
 func (k *Renewer) keep(ctx context.Context, l *Lease, remaining, maxHold time.Duration, sent steady.Instant) *Lease {
 	ttl := l.grant.TTL
-	l.renewer, l.heldUntil, l.startBy = k, steady.Never, steady.Never
+	l.renewer, l.heldUntil, l.within, l.startBy = k, steady.Never, steady.Never, steady.Never
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.attempt.Store(int64(l.grant.Attempt))
 	remaining = min(remaining, ttl)
 	if maxHold > 0 {
 		l.heldUntil = sent.Add(maxHold)
 	}
-	l.deadline.Store(int64(min(sent.Add(remaining-margin(ttl)), l.heldUntil)))
+	l.proved = min(sent.Add(remaining-margin(ttl)), l.heldUntil)
+	l.deadline.Store(int64(l.proved))
 	l.renewAt = sent.Add(remaining - ttl + renewAfter(ttl)) // an old lease is due sooner
 
 	k.mu.Lock()

@@ -226,7 +226,7 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 
 // inherit takes the room of a run whose handler has returned, if another tick waits to take its
 // place, and reports whether it did. If so, bequeathed must be called when the run is settled.
-func (c *contender) inherit(room int) bool {
+func (c *contender) inherit(room admission.Taken) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone || !c.Pending.Replaces() && !c.Open.Wait() {

@@ -24,6 +24,7 @@ const (
 	verbWake    = "wake" // the notifications of Watch
 	verbPublish = "publish"
 	verbReceive = "receive" // what Subscribe receives
+	verbLock    = "lock"    // claims, renewals and releases of locks
 )
 
 // fault decides how one call ends. The zero fault is none.
@@ -222,6 +223,23 @@ func (l *link) PlanSchedule(ctx context.Context, p protocol.Plan) error {
 
 func (l *link) WithdrawSchedule(ctx context.Context, w protocol.Withdraw) (bool, error) {
 	return through(ctx, l, call{verb: verbPass}, func(ctx context.Context) (bool, error) { return l.Store.WithdrawSchedule(ctx, w) })
+}
+
+func (l *link) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
+	return through(ctx, l, call{verb: verbLock}, func(ctx context.Context) (protocol.LockAnswer, error) { return l.Store.ClaimLock(ctx, c) })
+}
+
+func (l *link) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
+	answers, err := through(ctx, l, call{verb: verbLock}, func(ctx context.Context) ([]error, error) { return l.Store.RenewLocks(ctx, grants), nil })
+	if err != nil {
+		return slices.Repeat([]error{err}, len(grants))
+	}
+	return answers
+}
+
+func (l *link) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
+	_, err := through(ctx, l, call{verb: verbLock}, func(ctx context.Context) (struct{}, error) { return struct{}{}, l.Store.ReleaseLock(ctx, g) })
+	return err
 }
 
 func (l *link) Time(ctx context.Context) (now, since time.Time, err error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/scheduler/internal/admission"
 )
 
 // Causes of the context of a run or of a leader task, for errors.Is.
@@ -30,7 +31,7 @@ type run struct {
 	about   jobs.Run
 	spec    *jobs.Spec
 	replace bool // another tick of the job may replace it
-	room    int  // of the replica's capacity, which it takes
+	room    admission.Taken
 	left    bool // to the next tick of the job, which waits for it
 	work    func(ctx context.Context, run jobs.Run, then func(error))
 
@@ -46,14 +47,32 @@ type run struct {
 	retried retries
 }
 
+// withoutPermit is the context of a run that must not begin.
+var withoutPermit = func() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(lease.ErrLost)
+	return ctx
+}()
+
 // begin keeps the lease of a granted tick alive, and starts the run. The contender must be locked.
 func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer, sent steady.Instant) *lease.Lease {
-	l := s.renewer.Keep(s.runs, claim, a, sent)
+	room, ok := c.Room.HandOver(c.Spec.Weight)
+	parent := s.runs
+	switch {
+	case !ok:
+		parent = withoutPermit
+	case room.Permit != nil:
+		parent = room.Permit.Context()
+	}
+	l := s.renewer.Keep(parent, claim, a, sent)
+	if room.Permit != nil {
+		room.Permit.Bound(l)
+	}
 	l.AwaitStart()
 	c.working.Add(1)
 	s.working.Add()
 	s.ending.Add()
-	r := &run{c: c, lease: l, spec: c.Spec, replace: c.Spec.Overlap == jobs.Replace && s.capacity.Max > 0, room: c.Room.HandOver(c.Spec.Weight), about: jobs.Run{
+	r := &run{c: c, lease: l, spec: c.Spec, replace: c.Spec.Overlap == jobs.Replace && c.Room.Limited(), room: room, about: jobs.Run{
 		Namespace: s.namespace, Job: c.job, Key: c.key, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Payload: jobs.Payload(a.Payload),
 	}}
@@ -159,7 +178,7 @@ func (r *run) done() {
 	r.c.working.Add(-1)
 	s.working.Remove()
 	if r.left = r.replace && r.c.inherit(r.room); !r.left {
-		s.capacity.Release(r.room)
+		s.capacity.Return(r.room)
 	}
 	s.queue.End(r.settle)
 }

@@ -55,6 +55,7 @@ type Scheduler struct {
 	syncer    *syncer
 	announcer *announcer
 	loader    *loader
+	permits   *permits
 	failing   runs.Failing
 
 	self     *job.Replica // as its jobs know it
@@ -139,7 +140,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		ID: s.replica, TTL: s.ttl, Peers: s.peers, Request: s.request, MaxStep: s.trust.Limit, Reporting: reportedWithin,
 		Answering: s.syncer.inquiries.Time, Sync: s.syncer.wanted.Set, Ask: s.syncer.inquire, Report: s.report, Wait: s.takeoverWait, Away: s.away,
 	}
-	s.loader = newLoader(s)
+	s.loader, s.permits = newLoader(s), newPermits(s)
 	s.Update(registry)
 	return s, nil
 }
@@ -211,6 +212,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	stopLeading(ErrStopping) // they would never end by themselves
 	s.queue.Serving.Wait()
 	err := s.drain()
+	s.permits.end()
 	s.renewer.Close()
 	stopBackground()
 	helpers.Wait()

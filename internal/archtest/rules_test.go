@@ -146,7 +146,7 @@ var layers = map[string]layer{
 	},
 	"./scheduler/...": {
 		[]string{
-			"./scheduler/...", "./fleet", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
+			"./scheduler/...", "./fleet", "./lease", "./lock", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
 		},
 		"an embedder gets the scheduler without any store, kind of job or file format",
 	},

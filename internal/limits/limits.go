@@ -5,6 +5,8 @@ package limits
 const (
 	// MaxWeight is the most that a job may weigh, and that a replica may have room for.
 	MaxWeight = 1_000_000
+	// MaxConcurrent is the greatest limit on the runs of one job over the fleet.
+	MaxConcurrent = 10_000
 	// MaxCatchUp is the most ticks that may be caught up: every replica counts the rest of a
 	// backlog.
 	MaxCatchUp = 10_000

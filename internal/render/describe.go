@@ -148,6 +148,9 @@ func policies(d fleet.Description) []string {
 	if s.Weight > 1 {
 		run += fmt.Sprintf("; weight %d", s.Weight)
 	}
+	if s.MaxConcurrent > 0 {
+		run += fmt.Sprintf("; at most %d at a time over the fleet", s.MaxConcurrent)
+	}
 	if len(s.Groups) > 0 {
 		run += "; groups " + strings.Join(s.Groups, ", ")
 	}

@@ -37,7 +37,8 @@ type Waiter struct {
 	weight  int
 	index   int         // in capacity.waiting, from 1; 0 when it does not wait
 	offer   int         // the room that is reserved for it
-	Offered atomic.Bool // offer is not 0
+	Offered atomic.Bool // room or a permit is reserved for it
+	permit  *Permit     // the same of [Permits], whose mutex guards the fields of one that waits there
 }
 
 // NewCapacity returns a Capacity with that limit on the weight of all runs. 0 means no limit.
@@ -184,15 +185,31 @@ func (h *waiters) Pop() any {
 	return w
 }
 
-// Room is what one job holds of a [Capacity]. It claims nothing without room for the run: it takes
-// the room before the claim, and holds it until the answer. A run that was granted takes it over, and
-// gives it back when its handler has returned.
+// Room is what one job holds of a [Capacity] and of its [Permits]. It claims nothing without room for
+// the run: it takes the room before the claim, and holds it until the answer. A run that was granted
+// takes it over, and gives it back when its handler has returned.
 type Room struct {
 	*Capacity
 	waiter *Waiter // nil where there is no limit
-	short  int64   // when the oldest tick was due that found no room since the job rested; 0 when none did
-	held   int32   // for claims whose answer is not known, and from runs that are to be replaced
-	heirs  int32   // runs that are not settled, and whose room it has
+
+	permits *Permits // nil where the fleet has no limit
+	turn    *Waiter  // waits for a permit
+
+	short int64 // when the oldest tick was due that found no room since the job rested; 0 when none did
+	held  Taken // for claims whose answer is not known, and from runs that are to be replaced
+	heirs int32 // runs that are not settled, and whose room it has
+}
+
+// Taken is the room that a run takes.
+type Taken struct {
+	Weight int
+	Permit *Permit // nil without Permits
+}
+
+// Return returns the room of a run that has ended.
+func (k *Capacity) Return(t Taken) {
+	k.Release(t.Weight)
+	t.Permit.Return()
 }
 
 // NewRoom returns the room of a job, which holds none. w waits for it, where there is a limit.
@@ -203,20 +220,38 @@ func NewRoom(k *Capacity, w *Waiter) Room {
 	return Room{Capacity: k, waiter: w}
 }
 
+// WithPermits makes r take a permit for each run. w waits for one.
+func (r Room) WithPermits(p *Permits, w *Waiter) Room {
+	r.permits, r.turn = p, w
+	return r
+}
+
+// Limited reports whether there may be no room for a run.
+func (r *Room) Limited() bool { return r.waiter != nil || r.permits != nil }
+
 // Acquire reports whether the job has room for the run of a tick that came due then. If not, its
 // waiter is woken when there is some.
 func (r *Room) Acquire(due int64, weight int) bool {
-	if r.held > 0 {
+	if r.held.Weight > 0 {
 		return true
 	}
 	if r.short != 0 {
 		due = min(due, r.short)
 	}
+	t := Taken{Weight: weight}
+	if r.permits != nil {
+		if t.Permit = r.permits.take(r.turn, due); t.Permit == nil {
+			r.Withdraw(r.waiter) // others may use the room meanwhile, and another replica the permit below
+			r.short = due
+			return false
+		}
+	}
 	if !r.Capacity.Acquire(r.waiter, due, weight) {
+		t.Permit.Return()
 		r.short = due
 		return false
 	}
-	r.held = int32(weight) //nolint:gosec // at most limits.MaxWeight
+	r.held = t
 	return true
 }
 
@@ -226,25 +261,30 @@ func (r *Room) IsShort() bool { return r.short != 0 }
 // NotShort notes that no tick is known to need room.
 func (r *Room) NotShort() { r.short = 0 }
 
-// HandOver hands the room over to a run that was granted, and returns how much that is.
-func (r *Room) HandOver(weight int) int {
-	held := int(r.held)
-	r.held = 0
+// HandOver hands the room over to a run that was granted. The run has no permit although it needs one
+// if two claims whose answers were lost had been granted.
+func (r *Room) HandOver(weight int) (t Taken, ok bool) {
+	t, r.held = r.held, Taken{}
 	switch {
-	case held == 0: // two claims whose answers were lost had been granted
+	case t.Weight == 0:
 		r.Take(weight)
-	case held > weight:
-		r.Release(held - weight)
+	case t.Weight > weight:
+		r.Release(t.Weight - weight)
 	default:
-		return held
+		weight = t.Weight
 	}
-	return weight
+	t.Weight = weight
+	return t, r.permits == nil || t.Permit != nil
 }
 
 // Inherit takes the room of a run whose handler has returned. Bequeathed must be called when the run
 // is settled.
-func (r *Room) Inherit(room int) {
-	r.held += int32(room) //nolint:gosec // at most limits.MaxWeight
+func (r *Room) Inherit(t Taken) {
+	r.held.Weight += t.Weight
+	if r.held.Permit == nil {
+		r.held.Permit, t.Permit = t.Permit, nil
+	}
+	t.Permit.Return()
 	r.heirs++
 }
 
@@ -254,7 +294,8 @@ func (r *Room) Bequeathed() { r.heirs-- }
 // IsOffered reports whether the job has room that it must use or return. pending reports that a
 // request of it is under way.
 func (r *Room) IsOffered(pending bool) bool {
-	return r.waiter != nil && (r.waiter.Offered.Load() || r.held > 0 && r.heirs == 0 && !pending)
+	return r.waiter != nil && r.waiter.Offered.Load() || r.permits != nil && r.turn.Offered.Load() ||
+		r.Limited() && r.held.Weight > 0 && r.heirs == 0 && !pending
 }
 
 // Rest returns what the job does not need while it rests. It keeps its place in the queue if a tick
@@ -264,11 +305,16 @@ func (r *Room) Rest(claims bool) {
 	if r.short == 0 {
 		r.Leave()
 	}
-	if r.held > 0 && r.heirs == 0 && !claims {
-		r.Release(int(r.held))
-		r.held = 0
+	if r.held.Weight > 0 && r.heirs == 0 && !claims {
+		r.Return(r.held)
+		r.held = Taken{}
 	}
 }
 
 // Leave gives up the job's place in the queue.
-func (r *Room) Leave() { r.Withdraw(r.waiter) }
+func (r *Room) Leave() {
+	r.Withdraw(r.waiter)
+	if r.permits != nil {
+		r.permits.leave(r.turn)
+	}
+}

@@ -18,9 +18,11 @@ func TestRoomGoesFromTheClaimToTheRunAndItsHeir(t *testing.T) {
 	require.Equal(t, 2, used())
 	r.Rest(true)
 	require.Equal(t, 2, used(), "the claim may have been granted")
-	require.Equal(t, 2, r.HandOver(2))
+	taken, ok := r.HandOver(2)
+	require.True(t, ok)
+	require.Equal(t, Taken{Weight: 2}, taken)
 
-	r.Inherit(2)
+	r.Inherit(taken)
 	r.Rest(false)
 	require.Equal(t, 2, used(), "the run is not settled")
 	require.False(t, r.IsOffered(false))
@@ -42,7 +44,9 @@ func TestRoomIsExactlyWhatTheRunWeighs(t *testing.T) {
 		if test.acquired > 0 {
 			require.True(t, r.Acquire(1, test.acquired), name)
 		}
-		require.Equal(t, test.weight, r.HandOver(test.weight), name)
+		taken, ok := r.HandOver(test.weight)
+		require.True(t, ok, name)
+		require.Equal(t, Taken{Weight: test.weight}, taken, name)
 		used, _ := k.Load()
 		require.Equal(t, test.weight, used, name)
 	}
