@@ -1,13 +1,14 @@
 // Command tenants is a service that makes a report for each of its tenants, when the tenant wants it. Tenants come, change their
 // minds and go while it runs.
 //
-//	go run ./examples/tenants    # needs a Redis, by default at localhost:6379; start several, with -addr :8083 and so on
+//	go -C examples/tenants run . -postgres postgres://localhost/postgres    # start several, with -addr :8083 and so on
 //	curl -X PUT localhost:8082/tenants/acme -d '{"cron": "*/10 * * * * *", "timezone": "Asia/Shanghai", "format": "pdf"}'
 //	curl localhost:8082/tenants
 //	curl -X DELETE localhost:8082/tenants/acme
 //
-// The table of tenants is the truth, here a hash in Redis. Each has a schedule in the store of the fleet, which one job runs. A
-// request changes the table first and then the schedule. If a service dies in between, the job reconcile puts it right.
+// The table of tenants is the truth. Each has a schedule in the store of the fleet, which one job runs. A request changes both, on
+// PostgreSQL in one transaction. With -redis the table is a hash, and changes first: if a service dies in between, the job
+// reconcile puts the schedule right. It also does so if somebody has changed the table by hand.
 package main
 
 import (
@@ -34,17 +35,17 @@ import (
 )
 
 func main() {
-	url := flag.String("redis", "redis://localhost:6379/0", "URL of the Redis that the replicas share")
+	pg := flag.String("postgres", "", "URL of the PostgreSQL that the replicas share")
+	url := flag.String("redis", "redis://localhost:6379/0", "URL of the Redis, without a PostgreSQL")
 	addr := flag.String("addr", "localhost:8082", "where to listen")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	options, err := redis.ParseURL(*url)
+	scheduler, tenants, err := open(ctx, *pg, *url)
 	if err != nil {
 		log.Fatal(err)
 	}
-	client := redis.NewClient(options)
-	s, err := newService(solotick.New(client, "tenants-example"), inRedis{client}, os.Stdout)
+	s, err := newService(scheduler, tenants, os.Stdout)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,6 +61,25 @@ func main() {
 	}
 }
 
+const namespace = "tenants-example"
+
+// open returns a scheduler and a table in PostgreSQL, or in Redis.
+func open(ctx context.Context, pg, url string) (*solotick.Scheduler, table, error) {
+	if pg != "" {
+		tenants, err := openPostgres(ctx, pg)
+		if err != nil {
+			return nil, nil, err
+		}
+		return solotick.On(tenants.store), tenants, nil
+	}
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, nil, err
+	}
+	client := redis.NewClient(options)
+	return solotick.New(client, namespace), inRedis{client}, nil
+}
+
 // tenant says when and how somebody wants a report.
 type tenant struct {
 	Cron     string `json:"cron"`
@@ -69,8 +89,9 @@ type tenant struct {
 
 // table is the service's own table of tenants, by name.
 type table interface {
-	put(ctx context.Context, name string, t tenant) error
-	remove(ctx context.Context, name string) error
+	// change puts the row of a tenant, or removes it if t is nil, and calls then with the schedules: in the same transaction, if
+	// there are such. It fails with the error of then.
+	change(ctx context.Context, reports *schedules.Schedules, name string, t *tenant, then func(reports *schedules.Schedules) error) error
 	all(ctx context.Context) (map[string]tenant, error)
 }
 
@@ -156,19 +177,19 @@ func (s *service) put(ctx context.Context, name string, t tenant) (next time.Tim
 	if _, err := s.reports.NextTicks(ctx, row, 1); err != nil {
 		return next, err
 	}
-	if err := s.tenants.put(ctx, name, t); err != nil {
-		return next, err
-	}
-	result, err := s.reports.Put(ctx, row)
-	return result.Next, err
+	err = s.tenants.change(ctx, s.reports, name, &t, func(reports *schedules.Schedules) error {
+		result, err := reports.Put(ctx, row)
+		next = result.Next
+		return err
+	})
+	return next, err
 }
 
 func (s *service) remove(ctx context.Context, name string) error {
-	if err := s.tenants.remove(ctx, name); err != nil {
+	return s.tenants.change(ctx, s.reports, name, nil, func(reports *schedules.Schedules) error {
+		_, err := reports.Delete(ctx, lock.Name(name))
 		return err
-	}
-	_, err := s.reports.Delete(ctx, lock.Name(name))
-	return err
+	})
 }
 
 // reconcile makes the schedules those of the table: one replica does it each minute. What is right already costs a read.
@@ -202,32 +223,4 @@ func (s *service) reconcile(ctx context.Context, _ solotick.Run) error {
 		err = errors.Join(err, deleteErr)
 	}
 	return err
-}
-
-// inRedis is a table in a hash.
-type inRedis struct{ client *redis.Client }
-
-const tenantsKey = "tenants-example:tenants"
-
-func (t inRedis) put(ctx context.Context, name string, row tenant) error {
-	text, err := json.Marshal(row)
-	if err != nil {
-		return err
-	}
-	return t.client.HSet(ctx, tenantsKey, name, text).Err()
-}
-
-func (t inRedis) remove(ctx context.Context, name string) error {
-	return t.client.HDel(ctx, tenantsKey, name).Err()
-}
-
-func (t inRedis) all(ctx context.Context) (map[string]tenant, error) {
-	texts, err := t.client.HGetAll(ctx, tenantsKey).Result()
-	list := make(map[string]tenant, len(texts))
-	for name, text := range texts {
-		var row tenant
-		err = errors.Join(err, json.Unmarshal([]byte(text), &row))
-		list[name] = row
-	}
-	return list, err
 }

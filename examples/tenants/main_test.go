@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,8 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick"
+	"github.com/solotick/solotick/internal/dbtest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/schedules"
 )
 
 // shared has the table that both replicas see, and the lines that they print.
@@ -29,19 +33,18 @@ type shared struct {
 	text bytes.Buffer
 }
 
-func (s *shared) put(_ context.Context, name string, t tenant) error {
+func (s *shared) change(_ context.Context, reports *schedules.Schedules, name string, t *tenant, then func(*schedules.Schedules) error) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rows[name] = t
-	return nil
+	if t == nil {
+		delete(s.rows, name)
+	} else {
+		s.rows[name] = *t
+	}
+	s.mu.Unlock()
+	return then(reports)
 }
 
-func (s *shared) remove(_ context.Context, name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.rows, name)
-	return nil
-}
+func died(*schedules.Schedules) error { return nil }
 
 func (s *shared) all(context.Context) (map[string]tenant, error) {
 	s.mu.Lock()
@@ -101,7 +104,8 @@ func TestTenantsComeChangeAndGo(t *testing.T) {
 		require.Equal(t, 6, all.count("for Üb & Söhne"), "none after it has left")
 
 		// Somebody has changed the table, and died before the schedules were changed.
-		require.NoError(t, errors.Join(all.remove(ctx, "acme"), all.put(ctx, "umbrella", tenant{Cron: "*/10 * * * * *", Format: "txt"})))
+		umbrella := &tenant{Cron: "*/10 * * * * *", Format: "txt"}
+		require.NoError(t, errors.Join(all.change(ctx, nil, "acme", nil, died), all.change(ctx, nil, "umbrella", umbrella, died)))
 		time.Sleep(2 * time.Minute)
 		csv := all.count("for acme as csv")
 		require.LessOrEqual(t, csv, 7)
@@ -117,8 +121,54 @@ func TestTheTableInRedisKeepsTenants(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t).Addr()})
 	defer func() { require.NoError(t, client.Close()) }()
 	rows, acme := inRedis{client}, tenant{Cron: "@daily", Timezone: "Asia/Shanghai", Format: "pdf"}
-	require.NoError(t, errors.Join(rows.put(t.Context(), "acme", acme), rows.put(t.Context(), "gone", acme), rows.remove(t.Context(), "gone")))
+	for name, row := range map[string]*tenant{"acme": &acme, "gone": nil} {
+		require.NoError(t, errors.Join(rows.change(t.Context(), nil, name, &acme, died), rows.change(t.Context(), nil, name, row, died)))
+	}
 	all, err := rows.all(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[string]tenant{"acme": acme}, all)
+}
+
+// No reconciliation is needed: what a request changes is there as a whole, or not at all.
+func TestPostgreSQLTakesRowAndScheduleTogether(t *testing.T) {
+	server, err := dbtest.Postgres(func(ctx context.Context, dir string) error {
+		db, err := sql.Open("pgx", dbtest.PostgresDSN(dir))
+		if err != nil {
+			return err
+		}
+		return errors.Join(db.PingContext(ctx), db.Close())
+	})
+	require.NoError(t, err)
+	t.Cleanup(dbtest.StopAll)
+	scheduler, tenants, err := open(t.Context(), dbtest.PostgresDSN(server.Dir), "")
+	require.NoError(t, err)
+	s, err := newService(scheduler, tenants, new(bytes.Buffer))
+	require.NoError(t, err)
+	here := func() (list []string) {
+		rows, err := tenants.all(t.Context())
+		require.NoError(t, err)
+		page, err := s.reports.List(t.Context(), "", "", 100)
+		require.NoError(t, err)
+		require.Len(t, page.Schedules, len(rows))
+		for _, row := range page.Schedules {
+			require.Equal(t, rows[row.Key].Cron, row.Cron)
+		}
+		return slices.Sorted(maps.Keys(rows))
+	}
+	for _, name := range []string{"acme", "umbrella", "acme"} {
+		require.Equal(t, http.StatusOK, s.ask("PUT", name, `{"cron": "@daily", "format": "pdf"}`).Code)
+	}
+	require.Equal(t, []string{"acme", "umbrella"}, here())
+	require.Equal(t, http.StatusOK, s.ask("DELETE", "umbrella", "").Code)
+	require.Equal(t, []string{"acme"}, here())
+
+	lost := errors.New("lost")
+	err = tenants.change(t.Context(), s.reports, "initech", &tenant{Cron: "@hourly"}, func(reports *schedules.Schedules) error {
+		_, err := reports.Put(t.Context(), scheduleOf("initech", tenant{Cron: "@hourly"}))
+		return errors.Join(err, lost)
+	})
+	require.ErrorIs(t, err, lost)
+	require.Equal(t, []string{"acme"}, here())
+	require.NoError(t, tenants.(*inPostgres).store.Close())
+	require.NoError(t, tenants.(*inPostgres).db.Close())
 }
