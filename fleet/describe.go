@@ -98,6 +98,9 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	if job != nil {
 		d.HistoryLimit = wire.HistoryLimit(job.Spec())
 	}
+	if err := f.checkpoints(ctx, r, d.Open); err != nil {
+		return Description{}, err
+	}
 	d.count(f.history(r, d.Facts, now)[len(r.Open):], job, outcomes)
 	return d, nil
 }

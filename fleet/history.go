@@ -43,6 +43,9 @@ type Entry struct {
 	// next one begins. It is nil when none did, and when the replica does not say.
 	Failing *FailingRun `api:"failing"`
 
+	// Checkpoint is how far an open tick has come; nil if none of its runs has said so.
+	Checkpoint *Checkpoint `api:"checkpoint"`
+
 	// Runs are the runs of the tick, first to last, those of earlier holders as far as the last one
 	// or the job's journal knows them: none of a tick that was never granted, nor of a range.
 	Runs []Run `api:"runs"`
@@ -55,6 +58,15 @@ type Entry struct {
 	CancelReason  string   `api:"cancel_reason"`
 	Payload       int      `api:"payload_bytes"` // how many bytes it was triggered with; what they are is not shown
 	Holders       []Holder `api:"former_holders"`
+}
+
+// Checkpoint is how far a run has come, and since when the next attempt would go on from there.
+type Checkpoint struct {
+	At       time.Time `api:"at"`             // when it was written, by the store's clock
+	Percent  int       `api:"percent"`        // of the work that is done
+	Text     string    `api:"text"`           // what it is doing
+	Position int       `api:"position_bytes"` // how many bytes its position has; what they are is not shown
+	Revision string    `api:"revision"`       // of the job as it was then
 }
 
 // Took is from the start of the last run to its end; 0 when it did not run, or has not ended.
@@ -125,7 +137,25 @@ func (f *Fleet) marked(ctx context.Context, r protocol.Record, list []Entry, now
 	if err != nil {
 		return nil, err
 	}
-	return failingOf(replicas).mark(list, now), nil
+	list = failingOf(replicas).mark(list, now)
+	return list, f.checkpoints(ctx, r, list)
+}
+
+// checkpoints adds how far the open ticks of a record have come.
+func (f *Fleet) checkpoints(ctx context.Context, r protocol.Record, list []Entry) error {
+	granted := func(e Entry) bool { return e.Token != 0 && e.State != wire.StateSettled }
+	if !slices.ContainsFunc(list, granted) {
+		return nil
+	}
+	kept, err := f.store.Checkpoints(ctx, r.Name)
+	for i := range list {
+		for _, c := range kept {
+			if e := &list[i]; granted(*e) && e.Scheduled.UnixMilli() == c.Tick {
+				e.Checkpoint = &Checkpoint{At: c.At, Percent: c.Percent, Text: c.Text, Position: len(c.Data), Revision: c.Revision}
+			}
+		}
+	}
+	return err
 }
 
 // Outcomes returns what the store keeps of the settled ticks of a job, in the order in which they

@@ -213,6 +213,9 @@ func openLines(v View, d fleet.Description) (lines []string) {
 		if e.Failing != nil {
 			text += "; " + failures(v, *e.Failing)
 		}
+		if c := e.Checkpoint; c != nil {
+			text += ", " + progress(v, *c)
+		}
 		if e.CancelledBy != "" {
 			text += ", cancelled by " + e.CancelledBy
 		}
@@ -222,6 +225,15 @@ func openLines(v View, d fleet.Description) (lines []string) {
 		return []string{"no tick runs or waits"}
 	}
 	return lines
+}
+
+// progress says how far a run has come.
+func progress(v View, c fleet.Checkpoint) string {
+	text := fmt.Sprintf("%d %% done", c.Percent)
+	if c.Percent == 0 && c.Text == "" {
+		text = fmt.Sprintf("a checkpoint of %d bytes", c.Position)
+	}
+	return text + after(": ", c.Text) + " at " + v.Tick(c.At.Truncate(time.Second))
 }
 
 func nextLines(v View, d fleet.Description) []string {

@@ -27,6 +27,8 @@ func TestFullMemoryRefusesClaimsAndKeepsLeases(t *testing.T) {
 		require.ErrorContains(t, err, "OOM")
 		_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "other"}})
 		require.ErrorContains(t, err, "OOM")
+		point := protocol.Checkpoint{Name: "job", Tick: 100, Token: settles.Token, Data: []byte("here"), Remaining: long}
+		require.ErrorContains(t, s.Checkpoint(t.Context(), []protocol.Checkpoint{point})[0], "OOM")
 		for _, err := range s.Renew(t.Context(), []protocol.Grant{settles, releases, lock}) {
 			require.NoError(t, err)
 		}
