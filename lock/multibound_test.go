@@ -118,8 +118,11 @@ func draw(r *rand.Rand) *crowd {
 
 // TestHistoriesOfMultisWaitWithinTheirBound kills holders at random moments while a Multi waits.
 func TestHistoriesOfMultisWaitWithinTheirBound(t *testing.T) {
-	seed := seedOf(t)
-	for round := range uint64(30) {
+	seed, rounds := seedOf(t), uint64(30)
+	if raceEnabled {
+		rounds = 12 // make soak repeats this
+	}
+	for round := range rounds {
 		bubble(t, func(t *testing.T, store *memlease.Store) {
 			r := rand.New(rand.NewPCG(seed, round))
 			c := draw(r)

@@ -55,7 +55,10 @@ func leavers(ctx context.Context, locks *lock.Locks, r *rand.Rand, most time.Dur
 // whether or not their process closes.
 func TestHistoriesOfLeaversLeaveTheLockFree(t *testing.T) {
 	seed := seedOf(t)
-	const rounds = 20
+	rounds := uint64(20)
+	if raceEnabled {
+		rounds = 10 // make soak repeats this
+	}
 	for name, c := range map[string]struct {
 		loses  bool
 		settle time.Duration // for so long after the last caller has left
@@ -64,7 +67,7 @@ func TestHistoriesOfLeaversLeaveTheLockFree(t *testing.T) {
 		"requests are lost": {true, time.Minute}, // in which one of many withdrawals arrives
 	} {
 		t.Run(name, func(t *testing.T) {
-			for round := range uint64(rounds) {
+			for round := range rounds {
 				bubble(t, func(t *testing.T, store *memlease.Store) {
 					r := rand.New(rand.NewPCG(seed, round))
 					ctx, stop := context.WithTimeout(t.Context(), time.Duration(r.Int64N(int64(300*time.Millisecond))))

@@ -25,7 +25,7 @@ func TestNoHistoryOfNemesisBreaksAPromise(t *testing.T) {
 		nemesistest.Run(t, seed, life)
 		return
 	}
-	for range 8 { // make soak repeats this
+	for range 4 { // make soak repeats this
 		seed := rand.Uint64N(1_000_000)
 		t.Run(fmt.Sprintf("%s=%d", seedVariable, seed), func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The long form of what make test searches briefly: random histories with fresh seeds and real fleets with faults ROUNDS
-# times (default: 20), properties with CHECKS cases each (default: 5000), and every time zone. It takes hours. A failure
-# prints the seed that shows it again.
+# The long form of what make test searches briefly: random histories with fresh seeds twice ROUNDS times (default: 20),
+# real fleets with faults ROUNDS times, properties with CHECKS cases each (default: 5000), and every time zone. It takes
+# hours. A failure prints the seed that shows it again.
 set -eu
 
 rounds=${ROUNDS:-20}
@@ -12,7 +12,7 @@ step() {
 	"$@"
 }
 
-step go test -race -count="$rounds" -timeout=0 \
+step go test -race -count="$((2 * rounds))" -timeout=0 \
 	-run='^(TestHistories|TestNoHistoryOf)' ./lease/... ./lock ./test/contention ./internal/nemesistest
 step go test -count="$rounds" -timeout=0 ./scheduler # without the race detector its hours and days are whole
 step go test -race -count="$rounds" -timeout=0 ./test/fleet

@@ -36,7 +36,7 @@ func histories(t *testing.T, play func(t *testing.T, r *rand.Rand)) {
 		one(t, seed)
 		return
 	}
-	for range 6 {
+	for range 3 { // make soak repeats this
 		seed := rand.Uint64N(1_000_000)
 		t.Run(fmt.Sprintf("%s=%d", seedVariable, seed), func(t *testing.T) { one(t, seed) })
 	}
