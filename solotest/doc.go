@@ -48,6 +48,9 @@
 // that is stopped between its last look at the lease and the write does the same. A gate refuses
 // stale tokens, if the job gives it one.
 //
+// Checkpoints of a handler work as in a fleet: a run after a fault has the position that was written
+// before it.
+//
 // What it cannot do: goroutines of a frozen or killed replica go on between their writes, since
 // they share the process. Nothing but their calls of the gate is held back.
 //

@@ -65,7 +65,8 @@
 //	                                                                    claim brings the newest watermark it knows
 //	the store goes back in time        the same                         the same
 //	(a failover lost the last writes)
-//	the store's memory is full         renew and settle work            claims fail
+//	the store's memory is full         renew and settle work,           claims fail
+//	                                   checkpoints fail
 //
 // # Caveats
 //
