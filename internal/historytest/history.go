@@ -24,6 +24,17 @@ import (
 
 var seed = flag.Uint64("seed", 0, "of the random faults and changes of the histories; 0 draws one")
 
+// Seed returns what the random faults and changes of a history begin with.
+func Seed(t *testing.T) uint64 {
+	t.Helper()
+	seed := *seed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("seed %d: run it again with -seed=%d", seed, seed)
+	return seed
+}
+
 const (
 	atOnce = 4 // processes
 	faults = 24
@@ -36,12 +47,7 @@ const (
 func Run(t *testing.T, start func(name string, seed uint64) *exec.Cmd, others ...func()) {
 	t.Helper()
 	h := &history{t: t, start: start, more: make(chan struct{}, 1)}
-	seed := *seed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := rand.New(rand.NewPCG(Seed(t), 1))
 	var running [atOnce]*process
 	for i := range running {
 		running[i] = h.begin(r.Uint64())

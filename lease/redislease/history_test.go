@@ -3,7 +3,6 @@ package redislease_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -14,37 +13,20 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/historytest"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-var seed = flag.Uint64("seed", 0, "of the random faults and holders of the histories; 0 draws one")
-
 // Holders that contend for ticks over networks that lose, delay and cut get answers that a single fenced tick could
 // have given them, in some order.
 func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
-	seed := *seed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("seed %d", seed)
+	seed := historytest.Seed(t)
 	const rounds, atOnce = 12, 3
-	srv := redistest.Start(t)
-	h := &histories{admin: srv.Client(t)}
-	for range 2 {
-		proxy := proxytest.New(t, srv.Addr())
-		h.proxies = append(h.proxies, proxy)
-		h.stores = append(h.stores, open(t, proxy.Addr(), redislease.WithTimeout(50*time.Millisecond)))
-	}
-	direct := open(t, srv.Addr())
-
-	ctx, cancel := context.WithCancel(t.Context())
-	var faults sync.WaitGroup
-	faults.Go(func() { h.disturb(ctx, rand.New(rand.NewPCG(seed, 0))) })
-	defer faults.Wait()
-	defer cancel()
+	h := newHistories(t, seed)
+	direct := open(t, h.server.Addr())
 
 	notified := map[verdict]int{}
 	for round := 0; round < rounds; round += atOnce {
@@ -81,11 +63,34 @@ func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 	}
 }
 
+// Clients change one stored schedule over such networks.
+func TestHistoriesOfOneScheduleAreLinearizable(t *testing.T) {
+	h := newHistories(t, historytest.Seed(t))
+	historytest.Schedules(t, open(t, h.server.Addr(), redislease.WithTimeout(20*time.Second)), h.stores[0], h.stores[1])
+}
+
 // histories are played by holders behind two proxies.
 type histories struct {
+	server  *redistest.Server
 	proxies []*proxytest.Proxy
 	stores  []*redislease.Store
 	admin   *redis.Client
+}
+
+// newHistories has a server behind networks that break until the test ends.
+func newHistories(t *testing.T, seed uint64) *histories {
+	srv := redistest.Start(t)
+	h := &histories{server: srv, admin: srv.Client(t)}
+	for range 2 {
+		proxy := proxytest.New(t, srv.Addr())
+		h.proxies = append(h.proxies, proxy)
+		h.stores = append(h.stores, open(t, proxy.Addr(), redislease.WithTimeout(50*time.Millisecond)))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var faults sync.WaitGroup
+	faults.Go(func() { h.disturb(ctx, rand.New(rand.NewPCG(seed, 0))) })
+	t.Cleanup(func() { cancel(); faults.Wait() })
+	return h
 }
 
 // disturb breaks the networks, and mends them, until ctx ends.

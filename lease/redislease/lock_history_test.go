@@ -12,9 +12,8 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/historytest"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/internal/proxytest"
-	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -35,24 +34,10 @@ var lockKinds = []struct {
 // Holders that contend for locks over networks that lose, delay and cut get answers that a single fenced lock could
 // have given them, in some order.
 func TestHistoriesAreThoseOfFencedLocks(t *testing.T) {
-	seed := *seed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
+	seed := historytest.Seed(t)
 	const rounds = 2
-	t.Logf("seed %d: run it again with -seed=%d", seed, seed)
-	srv := redistest.Start(t)
-	h := &histories{admin: srv.Client(t)}
-	for range 2 {
-		proxy := proxytest.New(t, srv.Addr())
-		h.proxies = append(h.proxies, proxy)
-		h.stores = append(h.stores, open(t, proxy.Addr(), redislease.WithTimeout(50*time.Millisecond)))
-	}
-	direct := open(t, srv.Addr(), redislease.WithTimeout(20*time.Second))
-
-	ctx, cancel := context.WithCancel(t.Context())
-	var faults sync.WaitGroup
-	faults.Go(func() { h.disturb(ctx, rand.New(rand.NewPCG(seed, 0))) })
+	h := newHistories(t, seed)
+	direct := open(t, h.server.Addr(), redislease.WithTimeout(20*time.Second))
 	notified, checked := map[verdict]int{}, 0
 	for round := range rounds {
 		var running sync.WaitGroup
@@ -71,8 +56,6 @@ func TestHistoriesAreThoseOfFencedLocks(t *testing.T) {
 			}
 		}
 	}
-	cancel()
-	faults.Wait()
 	t.Logf("answers: %v", notified)
 	require.GreaterOrEqual(t, 2*checked, rounds*len(lockKinds), "the others came to no end in time")
 	// Otherwise the histories prove little.
