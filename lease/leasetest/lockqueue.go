@@ -221,10 +221,11 @@ func longLinesAreInOrder(f *fixture) {
 	}
 	f.ok("Release", f.releaseLock(g))
 	for i, c := range line {
-		for _, other := range []int{i + 1, n - 1} {
-			if other > i && other < n {
-				f.askLock(protocol.Queued, line[other])
-			}
+		if i+1 < n {
+			f.askLock(protocol.Queued, line[i+1])
+		}
+		if i%10 == 0 {
+			f.askLock(protocol.Queued, line[n-1])
 		}
 		f.ok("Release", f.releaseLock(f.grantedNow(c)))
 	}

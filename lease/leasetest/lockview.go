@@ -219,7 +219,7 @@ func (f *fixture) contend(limit int, turn protocol.Order) {
 					}
 					break
 				}
-				time.Sleep(time.Duration(500+r.IntN(1000)) * time.Microsecond)
+				time.Sleep(time.Duration(2000+r.IntN(4000)) * time.Microsecond)
 			}
 		}
 		return nil
