@@ -43,5 +43,7 @@
 //	succeeded  a lease that ran out may be ended without the return grace            20
 //	alone      a context ends a TTL after its lease                                  2
 //	settled    a settled tick is granted again within a minute                       1
+//	position   an attempt after a takeover does not read it                          5
+//	position   the newest of any tick of the job is taken for the tick's             4
 //	trigger    a trigger whose reply was lost is not known when it is sent again     1
 package nemesistest

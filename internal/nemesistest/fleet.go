@@ -149,8 +149,6 @@ func (s *simulation) work(longest time.Duration) jobs.Handler {
 		_, _ = fmt.Fprint(h, s.seed, run.TickID(), run.Attempt)
 		draw := rand.New(rand.NewPCG(h.Sum64(), 3))
 		d := time.Duration(draw.Int64N(int64(longest)))
-		s.judge.steps(ctx, run, d/4, draw.IntN(2) == 0)
-		d -= d / 4
 		kind := draw.IntN(12)
 		switch kind {
 		case 0, 1:
@@ -159,8 +157,9 @@ func (s *simulation) work(longest time.Duration) jobs.Handler {
 			time.Sleep(min(d, 10*time.Second))
 			return nil
 		}
+		s.judge.steps(ctx, run, d/4, draw.IntN(2) == 0)
 		select {
-		case <-time.After(d):
+		case <-time.After(d - d/4):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -9,6 +9,7 @@
 //	                                    follows from JOB/KEY, and N is SHARE modulo 16
 //	solotick:{NAMESPACE/N}keys:JOB      their keys, a sorted set of texts with many each; see lua/values.lua
 //	solotick:{NAMESPACE/N}:journal:NAME notes about it for people, a hash; those about the namespace without a NAME
+//	solotick:{NAMESPACE/N}:checkpoint:NAME where the runs of its ticks are, a hash; see lua/values.lua
 //	solotick:{NAMESPACE/N}:limit:NAME   the units taken of a limit, a hash; see lua/take.lua
 //	solotick:{NAMESPACE}                the format of the keys, and since when this server remembers the namespace, a hash
 //	solotick:{NAMESPACE}:triggered      the triggers, pauses and resumptions of the last minute
