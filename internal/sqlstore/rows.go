@@ -188,6 +188,12 @@ func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row,
 			continue
 		}
 		if r.removed {
+			if !r.found { // nobody else may make it before this is over, and lose it
+				nothing := []any{db.Namespace, key, 0, "", []byte{}, "[]", 0, 0, 0}
+				if err := db.insert(ctx, tx, item, 9, nothing, ""); err != nil {
+					return err
+				}
+			}
 			if err := db.remove(ctx, tx, db.Namespace, key, r.stamp); err != nil {
 				return err
 			}
@@ -224,7 +230,6 @@ func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row,
 		*to = append(*to, db.Namespace, key, r.Value.Version.Stamp, r.Value.Version.ID, orEmpty(r.Value.Data), string(leases), r.keep, expires, r.last)
 		r.found, r.changed, r.removed, r.List, r.made = true, false, false, nil, nil
 	}
-	const item = "solotick_item (namespace, item_key, stamp, id, data, leases, keep, expires, last)"
 	err := db.insert(ctx, tx, item, 9, made, "")
 	if err == nil {
 		err = db.insert(ctx, tx, item, 9, changed, " ON DUPLICATE KEY UPDATE stamp = VALUES(stamp), id = VALUES(id), data = VALUES(data),"+
@@ -245,6 +250,8 @@ func (db *database) write(ctx context.Context, tx *sql.Tx, rows map[string]*row,
 	}
 	return err
 }
+
+const item = "solotick_item (namespace, item_key, stamp, id, data, leases, keep, expires, last)"
 
 // insert inserts rows of so many columns, if there are any.
 func (db *database) insert(ctx context.Context, q Querier, into string, columns int, args []any, or string) error {

@@ -33,6 +33,7 @@ func runIndex(t *testing.T, open func(t *testing.T) driver.Store) {
 		{"JobsAndOtherKeysAreApart", dueApart},
 		{"LongestKeysAreKept", longestKeys},
 		{"KeysOfAJobAreListedInOrder", listedInOrder},
+		{"RemovalOfNothingTakesNothingOfOthers", removalOfNothing},
 		{"IndexIsThatOfAModel", dueModel},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -223,6 +224,22 @@ func dueOfWinner(f *indexed) {
 	wg.Wait()
 	won := slices.Index(statuses(f.fixture, results), driver.Done)
 	require.Equal(f, []string{dueText("job/a", won)}, f.all("job"))
+}
+
+func removalOfNothing(f *indexed) {
+	for i := range 60 {
+		key := fmt.Sprint("job/k", i)
+		var wg sync.WaitGroup
+		for range 4 {
+			remove := driver.Change{ID: f.id()}
+			wg.Go(func() { f.s.Do(f.Context(), []driver.Op{{Key: key, Change: &remove}}) })
+		}
+		v := f.put(key, driver.Version{}, i)
+		wg.Wait()
+		require.Equal(f, v, f.do(driver.Op{Key: key}).Value.Version)
+		require.Equal(f, []string{dueText(key, i)}, f.all("job"))
+		f.change(key, driver.Change{From: v})
+	}
 }
 
 func dueApart(f *indexed) {
