@@ -24,10 +24,13 @@ import (
 )
 
 var (
-	// elsewhere matches what is not the console's own: parts of a configuration, output, what others
-	// have said, and what is marked as English.
-	elsewhere = regexp.MustCompile(`(?s)<code.*?</code>|<pre.*?</pre>|<select.*?</select>|“[^”]*”|&#34;.*?&#34;|` +
-		`<span[^>]* lang="en"[^>]*>.*?</span>|<div[^>]* lang="en"[^>]*>.*?</div>|<ul[^>]* lang="en"[^>]*>.*?</ul>`)
+	// elsewhere match what is not the console's own: parts of a configuration, output, what others
+	// have said, and what is marked as English. Each begins with text that is found fast.
+	elsewhere = []*regexp.Regexp{
+		regexp.MustCompile(`(?s)<code.*?</code>`), regexp.MustCompile(`(?s)<pre.*?</pre>`), regexp.MustCompile(`(?s)<select.*?</select>`),
+		regexp.MustCompile(`“[^”]*”`), regexp.MustCompile(`(?s)&#34;.*?&#34;`), regexp.MustCompile(`(?s)<span[^>]* lang="en"[^>]*>.*?</span>`),
+		regexp.MustCompile(`(?s)<div[^>]* lang="en"[^>]*>.*?</div>`), regexp.MustCompile(`(?s)<ul[^>]* lang="en"[^>]*>.*?</ul>`),
+	}
 	tags     = regexp.MustCompile(`(?s)<[^>]*>`)
 	labels   = regexp.MustCompile(` (?:title|aria-label|placeholder|data-label)="([^"]*)"`)
 	sentence = regexp.MustCompile(`[A-Za-z]{2,} [a-z]{2,}`)
@@ -38,7 +41,10 @@ var (
 
 // englishIn returns the texts of a page that are in English.
 func englishIn(page string) (list []string) {
-	own := elsewhere.ReplaceAllString(page, "\n")
+	own := page
+	for _, e := range elsewhere {
+		own = e.ReplaceAllString(own, "\n")
+	}
 	texts := tags.ReplaceAllString(own, "\n")
 	for _, found := range labels.FindAllStringSubmatch(own, -1) {
 		texts += "\n" + found[1]

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -162,9 +163,25 @@ func described(t *testing.T) description {
 	return d
 }
 
-// schema returns a schema of the description, which allows no fields that are not described.
+var references = regexp.MustCompile(`#/components/schemas/(\w+)`)
+
+// schema returns a schema of the description, with those that it refers to. It allows no fields
+// that are not described.
 func (d description) schema(t *testing.T, reference string) *jsonschema.Resolved {
-	text, err := json.Marshal(map[string]any{"$ref": reference, "$defs": strict(d.Components.Schemas)})
+	defs := map[string]any{}
+	var add func(text string)
+	add = func(text string) {
+		for _, found := range references.FindAllStringSubmatch(text, -1) {
+			if name := found[1]; defs[name] == nil {
+				defs[name] = strict(d.Components.Schemas[name])
+				text, err := json.Marshal(defs[name])
+				require.NoError(t, err)
+				add(string(text))
+			}
+		}
+	}
+	add(reference)
+	text, err := json.Marshal(map[string]any{"$ref": reference, "$defs": defs})
 	require.NoError(t, err)
 	var s jsonschema.Schema
 	require.NoError(t, json.Unmarshal([]byte(strings.ReplaceAll(string(text), "#/components/schemas/", "#/$defs/")), &s))
