@@ -290,7 +290,7 @@ func longestKeys(f *indexed) {
 
 // listedInOrder has many long keys, since a store may keep several of them together.
 func listedInOrder(f *indexed) {
-	versions, want := map[string]driver.Version{}, []string{}
+	versions := map[string]driver.Version{}
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 3 {
 		for _, i := range random.Perm(400) {
@@ -307,7 +307,7 @@ func listedInOrder(f *indexed) {
 	for _, key := range []string{"job", "job-2/n000", "job/m", "job/n", "job/o", "journal:job/n000"} {
 		f.put(key, driver.Version{}, 0)
 	}
-	want = slices.Sorted(maps.Keys(versions))
+	want := slices.Sorted(maps.Keys(versions))
 	first, _ := slices.BinarySearch(want, "job/n3")
 	require.Greater(f, len(want), first+30)
 	for prefix, want := range map[string][]string{
