@@ -60,7 +60,8 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 		}
 		return actionResult{answer: pauseResult{Job: job, Changed: true, Pause: p}}, err
 	case page.Trigger:
-		t, err := c.trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window, Request: o.request, Payload: o.payload})
+		t, err := c.trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window, Request: o.request, Payload: o.payload,
+			Again: o.again, Anyway: o.anyway == "true"})
 		if err == nil && !t.Accepted() {
 			err = refused(job, t)
 		}

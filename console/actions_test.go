@@ -1,6 +1,8 @@
 package console_test
 
 import (
+	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -265,4 +267,31 @@ func TestLinksWorkUnderAnyPrefix(t *testing.T) {
 	w := newRecorder()
 	own.console.ServeHTTP(w, request(http.MethodGet, "/cronjobs", ""))
 	require.Equal(t, http.StatusNotFound, w.Code)
+}
+
+func TestTickRunsAgainFromItsPage(t *testing.T) {
+	s := newSite(t, withTokens())
+	cookie := withCookie(login(t, s, operateSecret))
+	failed := s.store.claim(t, "report")
+	tick := fmt.Sprint(failed.Tick)
+	require.Equal(t, http.StatusConflict, s.post("/api/v1/jobs/report/trigger", `{"again": `+tick+`}`).StatusCode, "it runs")
+	require.NoError(t, s.store.Settle(t.Context(), failed, "failed"))
+	lost := s.store.claim(t, "report")
+	require.NoError(t, s.store.Settle(t.Context(), lost, "lost"))
+
+	page := text(t, s.get("/jobs/report/why?tick="+tick, cookie))
+	link := regexp.MustCompile(`href="(/jobs/report/trigger\?again=[^"]+)"`).FindStringSubmatch(page)
+	require.NotNil(t, link, page)
+	form := text(t, s.get(html.UnescapeString(link[1]), cookie))
+	require.Contains(t, form, "as a tick of its own")
+	again := regexp.MustCompile(`name="again" value="([^"]+)"`).FindStringSubmatch(form)
+	require.NotNil(t, again, form)
+	r := s.do(request(http.MethodPost, "/jobs/report/trigger", "again="+url.QueryEscape(html.UnescapeString(again[1])), asForm, cookie))
+	require.Equal(t, http.StatusSeeOther, r.StatusCode, text(t, r))
+	require.Contains(t, text(t, s.get("/api/v1/jobs/report/history", cookie)), `"again":"`+time.UnixMilli(failed.Tick).UTC().Format("2006-01-02T15:04:05.000Z07:00")+`"`)
+
+	body := fmt.Sprintf(`{"again": %d}`, lost.Tick)
+	require.Contains(t, text(t, s.post("/api/v1/jobs/report/trigger", body)), "it was lost")
+	require.Equal(t, http.StatusOK, s.post("/api/v1/jobs/report/trigger", body[:len(body)-1]+`, "anyway": true}`).StatusCode)
+	require.Contains(t, text(t, s.get(fmt.Sprintf("/jobs/report/why?tick=%d", lost.Tick), cookie)), "anyway=true")
 }

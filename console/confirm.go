@@ -190,6 +190,9 @@ func (o *order) confirmation(s *reading, names []string) page.ConfirmPage {
 	slices.Sort(shown.Names)
 	shown.Names = shown.Names[:min(len(shown.Names), maxShown)]
 	fact := func(text string) { shown.Facts = append(shown.Facts, text) }
+	if !o.again.IsZero() {
+		fact(s.Say("It runs the tick of %s again, as a tick of its own.", o.again.UTC().Format("2006-01-02 15:04:05 MST")))
+	}
 	if paused > 0 {
 		fact(s.Say("Paused now: %d of %d.", paused, shown.Total))
 	}

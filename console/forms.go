@@ -34,6 +34,8 @@ type order struct {
 	window  time.Duration // of the key
 	request string        // of a trigger: identifies one that may be sent twice
 	payload jobs.Payload  // of a trigger
+	again   time.Time     // the tick that a trigger runs again; zero for none
+	anyway  string        // "true" for one that may have run, or is not known
 	tick    time.Time     // of a cancel; zero for the tick that runs, or else the one that waits
 
 	revision string // of the schedule that is to be deleted
@@ -100,6 +102,13 @@ func (o *order) bindTrigger(p *view.Parameters) {
 	if o.bulk {
 		return
 	}
+	p.Time("again", &o.again)
+	view.Checked(p, "anyway", &o.anyway, func(s string) string {
+		if s != "true" && s != "false" {
+			return "must be true or false"
+		}
+		return ""
+	})
 	view.Checked(p, "key", &o.key, view.NameRule)
 	ms := int(o.window.Milliseconds())
 	p.Number("window_ms", &ms, 1, int(maxWindow.Milliseconds()), 0)
@@ -226,6 +235,9 @@ func formOf(fields map[string]any) (url.Values, error) {
 			list = []any{value}
 		}
 		for i, item := range list {
+			if is, ok := item.(bool); ok && name == "anyway" {
+				item = fmt.Sprint(is)
+			}
 			switch text := fmt.Sprint(item); item.(type) {
 			case nil:
 			case string:

@@ -70,7 +70,7 @@ func problemOf(err error) *problem {
 	switch {
 	case errors.Is(err, protocol.ErrUnknown), errors.Is(err, fleet.ErrNoTrace):
 		return notFound(err.Error())
-	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrStored), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrInUse), errors.Is(err, fleet.ErrPayloadDiffers):
+	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrStored), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNotOver), errors.Is(err, fleet.ErrInUse), errors.Is(err, fleet.ErrPayloadDiffers):
 		return newProblem(http.StatusConflict, err.Error())
 	case errors.Is(err, schedules.ErrNotFound):
 		return notFound(err.Error())

@@ -31,7 +31,10 @@ func annotate(list []Entry, facts []Fact) []Entry {
 		e.Runs = withHolders(e.Runs, e.Holders)
 		for _, f := range facts {
 			if f.Kind == wire.FactTriggered && f.Tick.Equal(e.Scheduled) { // the oldest is who opened it
-				e.TriggeredBy, e.Key, e.TriggerReason, e.Payload = f.By, f.Key, f.Reason, f.Payload
+				e.TriggeredBy, e.Key, e.TriggerReason, e.Payload, e.Again = f.By, f.Key, f.Reason, f.Payload, f.From
+			}
+			if f.Kind == wire.FactTriggered && f.From.Equal(e.Scheduled) {
+				e.RunAgain = append(e.RunAgain, f.Tick)
 			}
 			if f.Kind == wire.FactCancelled && f.Tick.Equal(e.Scheduled) && f.By == e.CancelledBy {
 				e.CancelReason = f.Reason

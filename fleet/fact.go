@@ -20,7 +20,7 @@ type Fact struct {
 	// Kind says what it is about. Those about jobs are in the journal of the job, the others in
 	// that of the fleet:
 	//
-	//	triggered By asked for Tick, with Key and a Payload
+	//	triggered By asked for Tick, with Key and a Payload; to run the tick of From again, if there is one
 	//	paused    By paused the job at From, because of Why; or gave the pause of that time a new reason
 	//	resumed   By ended at To the pause that Pauser had begun at From, because of Why
 	//	takeover  By was granted Tick, which Replica had held from From to To
@@ -209,6 +209,9 @@ func (f Fact) Words(zone *time.Location, translate func(english string) string) 
 		return w.Say("%s deleted the schedule%s.", f.By, because)
 	case wire.FactTriggered:
 		text := w.Say("%s triggered it: the tick of %s", f.By, when(f.Tick))
+		if !f.From.IsZero() {
+			text += w.Say(", which runs that of %s again", when(f.From))
+		}
 		if f.Key != "" {
 			text += w.Say(", with key %q", f.Key)
 		}

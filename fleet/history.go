@@ -55,6 +55,9 @@ type Entry struct {
 	TriggeredBy   string   `api:"triggered_by"`
 	Key           string   `api:"trigger_key"`
 	TriggerReason string   `api:"trigger_reason"`
+	// Again is the tick that it runs again, and RunAgain are those that run it again, newest first.
+	Again    time.Time   `api:"again"`
+	RunAgain []time.Time `api:"run_again"`
 	CancelReason  string   `api:"cancel_reason"`
 	Payload       int      `api:"payload_bytes"` // how many bytes it was triggered with; what they are is not shown
 	Holders       []Holder `api:"former_holders"`

@@ -33,6 +33,14 @@ type TriggerOptions struct {
 	// until the tick is settled, so every attempt has it, on whichever replica. History and logs
 	// have its size only. A tick that waits serves a trigger only if both have the same payload.
 	Payload jobs.Payload
+
+	// Again, when it is not the zero time, is a settled tick of the job. The trigger runs it again:
+	// the run has the time of that tick, with an identity of its own. No rate limits it. A payload
+	// with which the tick was triggered is not kept, so it must be given again.
+	Again time.Time
+	// Anyway runs a tick again that was settled as lost, and so may have done its work, or that the
+	// history does not have.
+	Anyway bool
 }
 
 // againWithin is for how long a trigger can be sent again, and requestKey begins the key of one
@@ -126,7 +134,13 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 			t.Key, t.Window = requestKey+o.Request, againWithin
 		}
 	}
+	if !o.Again.IsZero() {
+		t.Again = o.Again.UnixMilli()
+	}
 	if err := errors.Join(t.Validate(), act.checkVia()); err != nil {
+		return Triggered{}, err
+	}
+	if err := f.mayRunAgain(ctx, job, o); err != nil {
 		return Triggered{}, err
 	}
 	var a protocol.Triggered
@@ -159,9 +173,43 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 	answer.Tick = time.UnixMilli(a.Tick).UTC()
 	answer.ID = f.tickID(job, answer.Tick)
 	fact := act.fact(wire.FactTriggered)
-	fact.Tick, fact.Key, fact.Payload = answer.Tick, o.Key, len(t.Payload)
+	fact.Tick, fact.Key, fact.Payload, fact.From = answer.Tick, o.Key, len(t.Payload), o.Again.UTC()
 	f.Note(ctx, job, fact)
 	return answer, nil
+}
+
+// ErrNotOver is returned by [Fleet.Trigger] for a tick to run again that is not over, was lost, or is
+// not in the history.
+var ErrNotOver = errors.New("fleet: the tick cannot run again")
+
+// mayRunAgain returns why the tick that a trigger names must not run again.
+func (f *Fleet) mayRunAgain(ctx context.Context, job string, o TriggerOptions) error {
+	if o.Again.IsZero() {
+		return nil
+	}
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("job %q, tick %s: %w: %s", job, o.Again.UTC().Format(time.RFC3339Nano), ErrNotOver, fmt.Sprintf(format, args...))
+	}
+	list, err := f.History(ctx, job, 0)
+	if err != nil {
+		return err
+	}
+	e, found := find(list, o.Again.UnixMilli())
+	switch {
+	case !found && o.Anyway:
+		return nil
+	case !found && len(list) > 0:
+		return refuse("the history does not have it; its oldest entry is that of %s", list[len(list)-1].Moment().UTC().Format(time.RFC3339Nano))
+	case !found:
+		return refuse("the history has no tick")
+	case e.State != wire.StateSettled:
+		return refuse("it is %s", e.State)
+	case e.Outcome == wire.Lost && !o.Anyway:
+		return refuse("it was lost, so it may have done its work")
+	case e.Payload > 0 && o.Payload == "":
+		return refuse("it was triggered with a payload of %d bytes, which is not kept: give it again", e.Payload)
+	}
+	return nil
 }
 
 // send sends a trigger, and sends it again when its reply is lost. Whether the tick is open is

@@ -141,7 +141,7 @@ func (r *reasoner) about(e *Entry) (list []Fact) {
 		if f.Kind == wire.FactEdited {
 			ended = began
 		}
-		if f.Tick.Equal(r.tick) || f.Tick.IsZero() && f.Kind != wire.FactTakeover && !began.After(until) && !ended.Before(r.tick) {
+		if again := f.Kind == wire.FactTriggered && f.From.Equal(r.tick); again || f.Tick.Equal(r.tick) || f.Tick.IsZero() && f.Kind != wire.FactTakeover && !began.After(until) && !ended.Before(r.tick) {
 			list = append(list, f)
 		}
 	}

@@ -24,6 +24,9 @@ type Run struct {
 	// Tick is the scheduled time, in UTC and whole milliseconds: the same for every attempt, on
 	// every replica.
 	Tick time.Time
+	// Again is when somebody asked to run Tick again, after it was over; zero for every other run. The
+	// run has a TickID of its own.
+	Again time.Time
 	// Token is the fencing token of the grant: positive, below 2^53, higher for every later grant
 	// of this job. All attempts that one holder makes under one lease share it.
 	Token int64
@@ -62,9 +65,18 @@ type Lease interface {
 }
 
 // TickID is the tick's identity, equal for every attempt and on every replica:
-// namespace/job/scheduled Unix ms, or namespace/job/key/scheduled Unix ms.
+// namespace/job/scheduled Unix ms, or namespace/job/key/scheduled Unix ms. With Again, its time
+// stands for the scheduled one.
 func (r Run) TickID() string {
-	return fmt.Sprintf("%s/%s/%d", r.Namespace, naming.Keyed(r.Job, r.Key), r.Tick.UnixMilli())
+	return fmt.Sprintf("%s/%s/%d", r.Namespace, naming.Keyed(r.Job, r.Key), r.Identity().UnixMilli())
+}
+
+// Identity is the time by which the store and the history know the tick: Again, or else Tick.
+func (r Run) Identity() time.Time {
+	if r.Again.IsZero() {
+		return r.Tick
+	}
+	return r.Again
 }
 
 type runKey struct{}

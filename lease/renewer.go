@@ -101,7 +101,7 @@ func (k *Renewer) acquire(ctx context.Context, c protocol.Claim) (*Lease, error)
 func (k *Renewer) Keep(ctx context.Context, c protocol.Claim, a protocol.Answer, sent steady.Instant) *Lease {
 	return k.keep(ctx, &Lease{grant: protocol.Grant{
 		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL, Payload: a.Payload,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL, Payload: a.Payload, Again: a.Again,
 	}}, a.Remaining, c.MaxHold, sent)
 }
 

@@ -37,6 +37,7 @@ type recorder struct {
 func (r *recorder) wrap(h jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) (err error) {
 		a := &attempt{Run: run, start: time.Now()}
+		a.Tick = run.Identity()
 		r.mu.Lock()
 		r.all = append(r.all, a)
 		r.mu.Unlock()

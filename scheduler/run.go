@@ -43,6 +43,7 @@ type run struct {
 
 	checkpoint sync.Mutex // while one is made of the one before
 
+	again   time.Time // the tick that it runs again; the zero time for none
 	before  *wire.Run // of the holder from which the tick was taken over
 	retried retries
 }
@@ -77,6 +78,9 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Payload: jobs.Payload(a.Payload),
 	}}
 	r.about.Lease = (*held)(r)
+	if a.Again != 0 {
+		r.again = time.UnixMilli(a.Again).UTC()
+	}
 	r.work = chain.NewThen(c.Job, chain.Hooks{Wrappers: s.wrappers, OnRetry: r.onRetry, BeforeAttempt: r.recordAttempt, Stopping: s.stopped})
 	if a.Former != nil {
 		r.before = runBefore(a)
@@ -105,7 +109,17 @@ func (r *run) handle() {
 		r.handled(context.Cause(r.lease.Context()))
 		return
 	}
-	r.work(r.lease.Context(), r.about, r.handled)
+	shown := r.about
+	if !r.again.IsZero() {
+		shown.Tick, shown.Again = r.again, shown.Tick
+	}
+	r.work(r.lease.Context(), shown, r.handled)
+}
+
+// known returns what a handler was shown as the fleet knows it.
+func known(shown jobs.Run) jobs.Run {
+	shown.Tick, shown.Again = shown.Identity(), time.Time{}
+	return shown
 }
 
 // held is the lease as the handler of a run sees it.
@@ -306,8 +320,8 @@ type retries struct {
 const maxRetryError = 256
 
 // onRetry keeps the failed attempt for the history.
-func (r *run) onRetry(about jobs.Run, err error, wait time.Duration) {
-	s := r.c.s
+func (r *run) onRetry(shown jobs.Run, err error, wait time.Duration) {
+	s, about := r.c.s, known(shown)
 	failed := wire.Run{
 		Attempt: about.Attempt, Started: r.retried.began, Ended: s.clock.Now().Truncate(time.Millisecond), End: wire.RunRetried,
 		Error: protocol.Cut(err.Error(), maxRetryError),

@@ -269,13 +269,13 @@ func (l *loader) begin(base *contender, k *protocol.Keyed) {
 	_, key := naming.SplitKeyed(k.Name)
 	c := &contender{s: l.Scheduler, base: base, job: base.job, key: key}
 	c.slot = admission.NewSlot(c)
-	waiter := admission.Waiter{Wake: c.roomFreed, Verify: c.verify, Order: rand.Uint64()}
-	room, turn := admission.NewRoom(l.capacity, &waiter), waiter
+	order := rand.Uint64()
+	room := admission.NewRoom(l.capacity, &admission.Waiter{Wake: c.roomFreed, Verify: c.verify, Order: order})
 	base.mu.Lock()
 	given, resumed := base.Definition, base.Record.Resumption()
 	base.mu.Unlock()
 	if permits := l.permits.of(given.Job); permits != nil {
-		room = room.WithPermits(permits, &turn)
+		room = room.WithPermits(permits, &admission.Waiter{Wake: c.roomFreed, Order: order})
 	}
 	c.View = job.New(l.replica, given.WithKey(key, s, &k.Record), room)
 	var rests bool

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,4 +63,35 @@ func TestAuditShowsWhoDidWhatAndWhy(t *testing.T) {
 	require.Positive(t, log.Used)
 	s.json(&log, "audit", "-n", "1")
 	require.Equal(t, 128<<10, log.Budget, "it lasts")
+}
+
+func TestTickRunsAgain(t *testing.T) {
+	s := newSite(t)
+	s.contended("sync-orders")
+	tick, lost := s.begin+1000, s.begin+2000
+	s.settle(s.claim("sync-orders", tick), wire.Failed, wire.Note{})
+	s.settle(s.claim("sync-orders", lost), wire.Lost, wire.Note{})
+
+	r := s.ask("run-again", "sync-orders", fmt.Sprint(tick), "--by", "ann", "--reason", "it is mended")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	id := strings.TrimSpace(r.Stdout)
+	require.NotContains(t, id, fmt.Sprint(tick))
+	r = s.ask("history", "sync-orders")
+	require.Regexp(t, `waiting .*triggered by ann \("it is mended"\); runs .* again`, r.Stdout)
+	require.Regexp(t, `failed .*runs again as `, r.Stdout)
+	require.Regexp(t, `ann +cli +triggered +sync-orders \(tick [^)]+, to run [^)]+ again\) +it is mended`, s.ask("audit").Stdout)
+
+	r = s.ask("run-again", "sync-orders", id)
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "the tick cannot run again: it is waiting")
+	r = s.ask("run-again", "sync-orders", fmt.Sprint(lost))
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "it was lost, so it may have done its work")
+	require.Equal(t, 0, s.ask("run-again", "sync-orders", fmt.Sprint(lost), "--again").Code)
+	r = s.ask("run-again", "sync-orders", fmt.Sprint(s.begin-1000))
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "the history does not have it; its oldest entry is that of")
+	r = s.ask("run-again", "sync-orders")
+	require.Equal(t, 2, r.Code)
+	require.Contains(t, r.Stderr, "takes the name of a job and a tick, and got 1 argument")
 }

@@ -68,7 +68,7 @@ func (p page) code() (texts, prose []string) {
 }
 
 var (
-	workerCalls = regexp.MustCompile(`^(?:(?:\./)?(?:bin/)?worker|go run \./cmd/worker) ([a-z]+)(.*)$`)
+	workerCalls = regexp.MustCompile(`^(?:(?:\./)?(?:bin/)?worker|go run \./cmd/worker) ([a-z-]+)(.*)$`)
 	flags       = regexp.MustCompile(`--([a-z][a-z-]+)`)
 )
 

@@ -174,6 +174,7 @@ type Answer struct {
 	Open      []Open        // the other open ticks of the name
 	Settled   []Settled     // other ticks that this claim has settled, reported once: they may not be granted again, or have made room
 	Payload   string        // of Granted: that the tick was triggered with
+	Again     int64         // of Granted: the tick that it runs again, 0 for none
 	Former    *Former       // of Granted: who held it before, unless the answer is repeated; nil when nobody did, or a store does not say
 }
 
@@ -208,6 +209,7 @@ type Grant struct {
 	Takeovers int
 	TTL       time.Duration
 	Payload   string // that the tick was triggered with
+	Again     int64  // the tick that it runs again; 0 for none
 	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
 }
 

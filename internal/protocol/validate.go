@@ -153,6 +153,7 @@ func (g Grant) Validate() error {
 	if len(g.Payload) > MaxPayload {
 		check(&f, false, "payload", byteCount(g.Payload), PayloadRule)
 	}
+	f.tick("again", g.Again, 0)
 	check(&f, !OfStore(g.Note), "note", g.Note, "is what stores note on their own: say it in other words")
 	return f.err()
 }
@@ -206,6 +207,7 @@ func (t Trigger) Validate() error {
 		check(&f, t.Window >= time.Millisecond && t.Window <= maxWindow, "window", t.Window, "must be from 1ms to 720h")
 	}
 	check(&f, ValidPayload(t.Payload), "payload", byteCount(t.Payload), PayloadRule)
+	f.tick("again", t.Again, 0)
 	return f.err()
 }
 

@@ -53,7 +53,7 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 	}
 	if c.Repeated && !c.NoRoom && e.Holder == c.Holder && e.Request == c.Request { // nobody has begun
 		r.remove(i)
-		return r.grant(c, e.Attempt, e.Takeovers, e.Payload, at)
+		return r.grant(c, e.Attempt, e.Takeovers, e.Grant, at)
 	}
 	if c.NoRoom || !mayEnd(c, e, at) {
 		return protocol.Answer{Status: protocol.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder}
@@ -64,7 +64,7 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 		former.Ended = e.Ends.UTC().Truncate(time.Microsecond)
 	}
 	if c.Tick == 0 {
-		a := r.grant(c, 1, c.Takeovers, "", at)
+		a := r.grant(c, 1, c.Takeovers, protocol.Grant{}, at)
 		a.Former = former
 		return a
 	}
@@ -83,7 +83,7 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 			return protocol.Answer{Status: protocol.Decided, Token: e.Token, Attempt: e.Attempt, Settled: []protocol.Settled{settled}}
 		}
 	}
-	a := r.grant(c, e.Attempt+1, takeovers, e.Payload, at)
+	a := r.grant(c, e.Attempt+1, takeovers, e.Grant, at)
 	a.Former = former
 	return a
 }
@@ -115,9 +115,9 @@ func (r *Record) inOrder(c protocol.Claim, at *Moment) protocol.Answer {
 		a = protocol.Answer{Status: protocol.Queued}
 	} else {
 		i := r.find(c.Tick)
-		payload := r.Open[i].Payload
+		waited := r.Open[i].Grant
 		r.remove(i)
-		a = r.grant(c, 1, c.Takeovers, payload, at)
+		a = r.grant(c, 1, c.Takeovers, waited, at)
 	}
 	a.Settled = settled
 	return a
@@ -128,7 +128,7 @@ func (r *Record) claimNew(c protocol.Claim, at *Moment) protocol.Answer {
 	n := c.Tick
 	switch {
 	case n == 0 && !c.OnlyOpen:
-		return r.grant(c, 1, c.Takeovers, "", at)
+		return r.grant(c, 1, c.Takeovers, protocol.Grant{}, at)
 	case n > 0 && n <= r.Watermark:
 		switch s := r.skipped(n, c.Request); {
 		case s == nil:
@@ -192,7 +192,7 @@ func (r *Record) overlap(c protocol.Claim, settled *[]protocol.Settled, at *Mome
 		return r.behind(protocol.Queued, *first, at)
 	}
 	r.Watermark = c.Tick
-	return r.grant(c, 1, c.Takeovers, r.Keyed.Payload, at)
+	return r.grant(c, 1, c.Takeovers, protocol.Grant{Payload: r.Keyed.Payload}, at)
 }
 
 func (r *Record) skip(c protocol.Claim, status protocol.Status, note string, at *Moment) protocol.Answer {
@@ -207,12 +207,14 @@ func (r *Record) behind(status protocol.Status, e Entry, at *Moment) protocol.An
 	return protocol.Answer{Status: status, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Remaining: max(0, e.Ends.Sub(at.now))}
 }
 
-func (r *Record) grant(c protocol.Claim, attempt, takeovers int, payload string, at *Moment) protocol.Answer {
+// grant grants a claim of a tick that was opened as before says, which is the zero grant of one that
+// was not open.
+func (r *Record) grant(c protocol.Claim, attempt, takeovers int, before protocol.Grant, at *Moment) protocol.Answer {
 	r.Token = at.token(r.Token + 1)
 	e := Entry{
 		Grant: protocol.Grant{
 			Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
-			Token: r.Token, Attempt: attempt, Takeovers: takeovers, TTL: c.TTL, Payload: payload,
+			Token: r.Token, Attempt: attempt, Takeovers: takeovers, TTL: c.TTL, Payload: before.Payload, Again: before.Again,
 		},
 		Ends: at.now.Add(c.TTL),
 	}
@@ -222,7 +224,7 @@ func (r *Record) grant(c protocol.Claim, attempt, takeovers int, payload string,
 
 func granted(e Entry, at *Moment) protocol.Answer {
 	return protocol.Answer{
-		Status: protocol.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Remaining: e.Ends.Sub(at.now), Payload: e.Payload,
+		Status: protocol.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Remaining: e.Ends.Sub(at.now), Payload: e.Payload, Again: e.Again,
 	}
 }
 
@@ -264,7 +266,7 @@ func (r *Record) replace(n int64) {
 // a tick that was triggered with a payload.
 func (r *Record) makeRoom(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
-		if !e.waits() || e.Payload != "" && isTriggered(e.Tick) && c.Overlap == protocol.OverlapQueue {
+		if !e.waits() || (e.Payload != "" || e.Again != 0) && isTriggered(e.Tick) && c.Overlap == protocol.OverlapQueue {
 			return false
 		}
 		outcome := protocol.OutcomeSkipped

@@ -93,7 +93,7 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 		bytes += len(e.Payload)
 		switch {
 		case !e.waits():
-		case !r.Policy.Beside && e.Payload == t.Payload:
+		case !r.Policy.Beside && e.Payload == t.Payload && e.Again == t.Again:
 			r.noteKey(t, e.Tick, at)
 			return protocol.Triggered{Status: protocol.Waiting, Tick: e.Tick}, false, nil
 		default:
@@ -106,7 +106,7 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 	if waiting >= protocol.MaxWaiting || len(r.Open) >= protocol.MaxOpen {
 		return r.limited(protocol.LimitWaiting, time.Second), false, nil
 	}
-	if p := r.Policy; p.Every > 0 {
+	if p := r.Policy; p.Every > 0 && t.Again == 0 {
 		next := at.now.Add(p.Every)
 		if !at.reached(r.Theoretical) {
 			next = r.Theoretical.Add(p.Every)
@@ -121,7 +121,7 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 		n++
 	}
 	r.Triggered = append(r.Triggered, Triggered{n, t.Request})
-	r.Open = append(r.Open, Entry{Grant: protocol.Grant{Name: t.Name, Tick: n, Holder: t.By, Request: t.Request, Payload: t.Payload}})
+	r.Open = append(r.Open, Entry{Grant: protocol.Grant{Name: t.Name, Tick: n, Holder: t.By, Request: t.Request, Payload: t.Payload, Again: t.Again}})
 	r.noteKey(t, n, at)
 	return protocol.Triggered{Status: protocol.Opened, Tick: n}, true, nil
 }

@@ -69,7 +69,9 @@ func (r *Record) Encode(stamp int64) []byte {
 		w.count(e.Attempt)
 		w.count(e.Takeovers)
 		w.number(int64(e.TTL))
-		w.flags(e.Released)
+		if w.flags(e.Released, e.Again != 0); e.Again != 0 {
+			w.tick(e.Again)
+		}
 	}
 	w.count(len(r.Cancels))
 	for _, c := range r.Cancels {
@@ -171,7 +173,10 @@ func (r *Record) decodeHead(d *reader, name string, ends func(token int64) time.
 		e.Name = name
 		e.Tick, e.Holder, e.Request, e.Token = d.tick(), d.text(), d.text(), d.token()
 		e.Attempt, e.Takeovers, e.TTL = d.plain(), d.plain(), time.Duration(d.number())
-		d.flags(&e.Released)
+		var again bool
+		if d.flags(&e.Released, &again); again {
+			e.Again = d.tick()
+		}
 	})
 	r.SetEnds(ends)
 	r.Cancels = list(d, func(c *Cancel) { c.Tick, c.By = d.tick(), d.text() })
@@ -336,7 +341,7 @@ func (s *storing) entry(name string, e Entry) Entry {
 	return Entry{
 		Grant: protocol.Grant{
 			Name: name, Tick: e.Tick, Holder: e.Holder, Request: e.Request, Token: s.token(e.Token),
-			Attempt: s.plain(e.Attempt), Takeovers: s.plain(e.Takeovers), TTL: e.TTL, Payload: e.Payload,
+			Attempt: s.plain(e.Attempt), Takeovers: s.plain(e.Takeovers), TTL: e.TTL, Payload: e.Payload, Again: e.Again,
 		},
 		Released: e.Released,
 	}

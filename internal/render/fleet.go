@@ -86,6 +86,9 @@ func Audit(v View, acts []fleet.Fact) *Table {
 			if f.Key != "" {
 				more += ", key " + f.Key
 			}
+			if f.Kind == wire.FactTriggered && !f.From.IsZero() {
+				more += ", to run " + v.Full(f.From) + " again"
+			}
 		case wire.FactScheduled:
 			more = f.Schedule
 		case wire.FactResumed:

@@ -70,6 +70,12 @@ func why(v View, e fleet.Entry) string {
 	case e.Triggered:
 		parts = append(parts, "triggered")
 	}
+	if !e.Again.IsZero() {
+		parts = append(parts, "runs "+v.Tick(e.Again)+" again")
+	}
+	for _, at := range e.RunAgain {
+		parts = append(parts, "runs again as "+v.Tick(at))
+	}
 	if e.Payload > 0 {
 		parts = append(parts, fmt.Sprintf("payload of %d bytes", e.Payload))
 	}

@@ -58,7 +58,7 @@ func (s Stream) add(ctx context.Context, client redis.Scripter, run jobs.Run) (i
 		return "", fmt.Errorf("not added: %w", context.Cause(ctx))
 	}
 	keys := []string{s.Name, s.memoryKey(run)}
-	args := append([]any{run.Tick.UnixMilli(), remembered, memory.Milliseconds(), s.MaxLen}, s.entry(run)...)
+	args := append([]any{run.Identity().UnixMilli(), remembered, memory.Milliseconds(), s.MaxLen}, s.entry(run)...)
 	reply, err := addScript.Run(ctx, client, keys, args...).StringSlice()
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -245,6 +245,7 @@ var cases = []struct {
 	{"QueueDropsNoPayload", queueDropsNoPayload},
 	{"AKeyHasOnePayload", aKeyHasOnePayload},
 	{"PayloadsAreBounded", payloadsAreBounded},
+	{"ATickThatRunsAgainSaysSo", aTickThatRunsAgainSaysSo},
 	{"ManyTriggersAtOnce", manyTriggersAtOnce},
 	{"WatchNotifiesThatWhatWaitsMayBegin", watchNotifiesThatWhatWaitsMayBegin},
 	{"WatchNotifiesOfTriggers", watchNotifiesOfTriggers},

@@ -70,7 +70,7 @@ func onlyOpen(c *protocol.Claim)        { c.OnlyOpen = true }
 func grantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
 	return protocol.Grant{
 		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL, Payload: a.Payload,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL, Payload: a.Payload, Again: a.Again,
 	}
 }
 

@@ -115,3 +115,30 @@ func payloadsAreBounded(f *fixture) {
 		}
 	}
 }
+
+func aTickThatRunsAgainSaysSo(f *fixture) {
+	f.policy(protocol.Policy{Every: time.Hour, Burst: 1})
+	first := f.grant(100, "a", overlap(protocol.OverlapQueue))
+	plain := f.trigger(protocol.Opened, protocol.Trigger{}).Tick
+	f.trigger(protocol.Waiting, protocol.Trigger{})
+	again := f.trigger(protocol.Opened, protocol.Trigger{Again: 95}).Tick // no rate limits it, and the other does not serve it
+	f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{Again: 95}).Tick, again)
+	f.trigger(protocol.Opened, protocol.Trigger{Again: 94})
+	f.ask(protocol.Queued, f.of(101, "a", overlap(protocol.OverlapQueue))) // in the place of the plain one only
+	f.ok("Settle", f.settle(first, "succeeded"))
+	f.ask(protocol.Decided, f.of(plain, "a", onlyOpen, overlap(protocol.OverlapQueue)))
+
+	g := f.granted(again, ttl(f.ttl), overlap(protocol.OverlapQueue))
+	f.equal("again", g.Again, int64(95))
+	f.until(f.now().Add(f.ttl))
+	g = f.grant(again, "b", onlyOpen, ttl(f.ttl), overlap(protocol.OverlapQueue))
+	f.equal("again, of a takeover", g.Again, int64(95))
+	f.forgetAll()
+	f.ok("Renew", f.renew(g))
+	f.sync(protocol.Sync{Name: f.name, Watermark: 101})
+	f.ok("Release", f.release(g))
+	g = f.granted(again)
+	f.equal("again, after it was written back", g.Again, int64(95))
+	f.ok("Settle", f.settle(g, "succeeded"))
+
+}

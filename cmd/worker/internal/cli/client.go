@@ -223,7 +223,7 @@ func (a *client) explain(job string, err error) error {
 		return err // it names the worker
 	case errors.Is(err, protocol.ErrUnknown):
 		return fmt.Errorf("no replica has ever served job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
-	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrStored), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace),
+	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrStored), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, fleet.ErrNotOver),
 		errors.Is(err, fleet.ErrClock), errors.Is(err, fleet.ErrInUse), errors.Is(err, context.Canceled):
 		return err
 	}

@@ -136,7 +136,12 @@ func (c *Client) Trigger(ctx context.Context, job string, o fleet.TriggerOptions
 		Window  int64  `json:"window_ms,omitempty"`
 		Request string `json:"request"`
 		Payload string `json:"payload,omitempty"`
-	}{reason{o.Reason}, o.Key, o.Window.Milliseconds(), strings.ToLower(rand.Text()), string(o.Payload)}
+		Again   string `json:"again,omitempty"`
+		Anyway  bool   `json:"anyway,omitempty"`
+	}{reason{o.Reason}, o.Key, o.Window.Milliseconds(), strings.ToLower(rand.Text()), string(o.Payload), "", o.Anyway}
+	if !o.Again.IsZero() {
+		asked.Again = o.Again.UTC().Format(time.RFC3339Nano)
+	}
 	for try := 1; ; try++ {
 		t, err = post[fleet.Triggered](ctx, c, of(job, "trigger"), asked)
 		if _, answered := errors.AsType[*Problem](err); err == nil || answered || ctx.Err() != nil || try == triggerTries {
