@@ -24,6 +24,7 @@
 //	StepClock                           the store's clock steps
 //	PauseJob, ResumeJob, Trigger        what operators do
 //	Redefine                            a job gets another definition
+//	Put, Schedules, RunNext             schedules of a job that lie in the store
 //
 // AdvanceUnder lets a [Nemesis] choose: random faults of all these kinds, at any moment, by a seed.
 //

@@ -233,7 +233,8 @@ func (f *Fleet) Began() time.Time { return f.began.UTC() }
 // Store is the fleet's store, by a way without faults.
 func (f *Fleet) Store() lease.Store { return f.shared }
 
-// Runs returns the runs of a job so far, in the order in which they began.
+// Runs returns the runs of a job so far, in the order in which they began: those of all its keys, or with
+// JOB/KEY of one.
 func (f *Fleet) Runs(job string) (runs []Execution) {
 	for _, e := range f.runs.Job(job) {
 		runs = append(runs, Execution(e))
@@ -249,7 +250,7 @@ func (f *Fleet) observe(r *replica, e scheduler.Event) {
 }
 
 // AssertOnce fails the test unless every tick of the job from one time to another, both included,
-// was settled as succeeded, by one run each.
+// was settled as succeeded, by one run each. The job may be JOB/KEY: a schedule as it is now.
 func (f *Fleet) AssertOnce(job string, from, to time.Time) {
 	f.t.Helper()
 	for _, fault := range f.notOnce(job, from, to) {
@@ -258,7 +259,7 @@ func (f *Fleet) AssertOnce(job string, from, to time.Time) {
 }
 
 func (f *Fleet) notOnce(job string, from, to time.Time) (faults []string) {
-	defined, ok := f.registry.Get(job)
+	defined, ok := f.defined(job)
 	if !ok {
 		return []string{fmt.Sprintf("solotest: job %q was not added", job)}
 	}
