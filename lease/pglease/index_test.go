@@ -55,16 +55,8 @@ func due(t *testing.T, s *pglease.Store) []driver.DueKey {
 	return list
 }
 
-// What is not kept any longer is removed by the next change, from the index too.
 func TestExpiredKeyLeavesTheIndex(t *testing.T) {
 	t.Parallel()
-	where := schema(t)
-	first := open(t, where)
-	res := change(t.Context(), first, "job/a", driver.Change{ID: "r", Data: []byte("x"), Keep: 2 * time.Second, Due: time.Now()})
-	require.NoError(t, res.Err)
-	require.Len(t, due(t, first), 1)
-	time.Sleep(2100 * time.Millisecond)
-	next := open(t, where)
-	read(t.Context(), next, "job")
-	require.Eventually(t, func() bool { return len(due(t, next)) == 0 }, 10*time.Second, 10*time.Millisecond)
+	dsn := schema(t)
+	drivertest.Expires(t, open(t, dsn).Values(), open(t, dsn).Values())
 }

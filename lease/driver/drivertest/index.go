@@ -276,6 +276,18 @@ func Apart(t *testing.T, one, other driver.Store) {
 	require.Equal(t, []string{"job/a 2", dueText(keys[1], 3)}, b.all("job"))
 }
 
+// Expires checks that a key whose value is not kept any longer leaves the index. The stores have the same
+// tables, and next was not used before: it removes what has expired when it is used first.
+func Expires(t *testing.T, first, next driver.Store) {
+	t.Helper()
+	f := newIndexed(t, first)
+	f.change("job/a", driver.Change{Data: []byte("x"), Keep: 2 * time.Second, Due: f.base})
+	require.Equal(t, []string{"job/a 0"}, f.all("job"))
+	time.Sleep(2100 * time.Millisecond)
+	require.NoError(t, next.Do(t.Context(), []driver.Op{{Key: "job"}})[0].Err)
+	require.Eventually(t, func() bool { return len(f.all("job")) == 0 }, 10*time.Second, 10*time.Millisecond)
+}
+
 func longestKeys(f *indexed) {
 	job := strings.Repeat("j", 128)
 	key := job + "/" + strings.Repeat("k", 128)
