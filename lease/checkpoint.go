@@ -164,7 +164,7 @@ func (l *Lease) writeLast(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, min(l.grant.TTL/6, time.Second))
 	defer cancel()
 	select {
-	case <-written:
+	case <-written: //nolint:errcheck // the end counts
 	case <-ctx.Done():
 	}
 }
