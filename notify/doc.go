@@ -35,6 +35,9 @@
 // notifier. A state that came and went while nobody could be notified is not sent. A job that is
 // paused is neither.
 //
+// Schedules of a job that lie in the store have their own outcomes, under the name JOB/KEY. The
+// notifier knows of a key that a replica has reported by [Notifier.Failed].
+//
 // # Not promised
 //
 // A notifier that takes over looks at the newest 12 outcomes of each job. A job that has failed and

@@ -29,6 +29,7 @@ type Notifier struct {
 	options   options
 	client    *http.Client
 	soon      chan struct{} // of size 1: look again
+	failures  chan string   // keys that failed on this replica
 
 	mu     sync.Mutex
 	states []State // of the receivers
@@ -111,6 +112,7 @@ func New(store lease.Store, receivers []Receiver, opts ...Option) (*Notifier, er
 	}
 	n := &Notifier{
 		fleet: f, store: store, receivers: slices.Clone(receivers), options: o, client: newClient(), soon: make(chan struct{}, 1),
+		failures: make(chan string, mostUnnoted),
 	}
 	for _, r := range receivers {
 		n.states = append(n.states, State{Receiver: r.Name})
@@ -132,6 +134,9 @@ func (n *Notifier) Run(ctx context.Context) error {
 	locks := lock.New(n.store, opts...)
 	defer locks.Close()
 	defer n.client.CloseIdleConnections()
+	var notes sync.WaitGroup
+	defer notes.Wait()
+	notes.Go(func() { n.note(ctx) })
 	e := election.New(locks, electionName, lock.WithTTL(n.options.ttl))
 	return e.Lead(ctx, func(ctx context.Context, _ int64) error {
 		n.options.logger.Info("this replica sends the notifications")

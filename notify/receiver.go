@@ -230,7 +230,8 @@ func (r Receiver) wants(n Notification) bool {
 // concerns reports whether the receiver gets notifications of a job. The definition is the zero
 // Spec where it is not known.
 func (r Receiver) concerns(name string, spec jobs.Spec) bool {
-	return notified.Concerns(r.Jobs, r.Groups, name, spec.Groups)
+	job, _ := naming.SplitKeyed(name)
+	return notified.Concerns(r.Jobs, r.Groups, job, spec.Groups)
 }
 
 // secrets returns the URL and the secret, from their files where they lie there.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/notified"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
@@ -24,8 +25,10 @@ type term struct {
 	*Notifier
 	queues []*queue
 	head   head
-	saved  time.Time // when the head was written
-	looked bool      // at all jobs: until then what waits is what the head says
+	saved  time.Time       // when the head was written
+	looked bool            // at all jobs: until then what waits is what the head says
+	keys   map[string]bool // JOB/KEY of those that failed
+	noted  time.Time       // up to which failures are among the keys
 
 	mu    sync.Mutex
 	last  []*notified.Sent  // by each receiver; nil for none in this term
@@ -44,7 +47,7 @@ type known struct {
 }
 
 func newTerm(n *Notifier) *term {
-	t := &term{Notifier: n, known: map[string]*known{}, last: make([]*notified.Sent, len(n.receivers))}
+	t := &term{Notifier: n, known: map[string]*known{}, keys: map[string]bool{}, last: make([]*notified.Sent, len(n.receivers))}
 	for i := range n.receivers {
 		t.queues = append(t.queues, newQueue(t, i))
 	}
@@ -116,6 +119,11 @@ func (t *term) look(ctx context.Context) error {
 	t.mu.Lock()
 	t.at, t.local = status.Now, local
 	t.mu.Unlock()
+	failing, err := t.failing(ctx)
+	if err != nil {
+		return err
+	}
+	status.Jobs = append(status.Jobs, failing...)
 	if err := t.learn(ctx, status.Jobs); err != nil {
 		return err
 	}
@@ -244,7 +252,7 @@ func (t *term) compare(j fleet.JobStatus, local time.Time) (steady, states bool)
 	defer t.mu.Unlock()
 	k := t.known[j.Name]
 	k.state = k.found(j, t.options.confirm, t.at, local)
-	k.state.run = leaderRun(j, t.options.confirm, t.options.after(j.Name), t.at)
+	k.state.run = leaderRun(j, t.options.confirm, t.after(j.Name), t.at)
 	unserved, overdue := k.sent()
 	states = cmp.Or(k.state.overdue, k.state.unserved, unserved, overdue) != nil || k.state.run != nil
 	seen := newest(j)
@@ -306,7 +314,13 @@ func (t *term) changes(receiver int, job string, list []fleet.Entry) []change {
 	if k == nil {
 		return nil
 	}
-	return k.reached[r.Name].changes(t.fleet.Namespace(), list, t.head.Since[r.Name], t.options.after(job), k.state, job)
+	return k.reached[r.Name].changes(t.fleet.Namespace(), list, t.head.Since[r.Name], t.after(job), k.state, job)
+}
+
+// after returns how many ticks of a job, or of a key of it, go wrong in a row before that is notified of.
+func (t *term) after(name string) int {
+	job, _ := naming.SplitKeyed(name)
+	return t.options.after(job)
 }
 
 // now returns fleet time, as far as it can be reckoned from the last look.

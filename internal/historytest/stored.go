@@ -173,7 +173,7 @@ func (c *scheduleClient) call(ctx context.Context, in asked, grants ...protocol.
 			out = answered{verdict: []string{"", "created", "changed", "unchanged"}[answers[0].Status], revision: in.revision}
 		}
 	case "delete":
-		found := false
+		var found bool
 		if found, err = c.store.WithdrawSchedule(ctx, protocol.Withdraw{Name: c.name, If: in.expects}); found {
 			out.verdict = "deleted"
 		} else {

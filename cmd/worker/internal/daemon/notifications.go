@@ -67,16 +67,16 @@ func provideNotifier(
 	return n, nil
 }
 
-// observe has the fleet looked at soon when a tick has gone wrong.
+// observe has the fleet looked at soon when a tick has gone wrong, and says of which key.
 func (n *notifier) observe(e scheduler.Event) {
 	switch e := e.(type) {
 	case scheduler.RunSettled:
-		if e.Outcome == wire.Failed {
-			n.Nudge()
+		if e.Outcome == wire.Failed || e.Outcome == protocol.OutcomeLost {
+			n.Failed(e.Run.Job, e.Run.Key)
 		}
 	case scheduler.TicksSkipped:
 		if e.Outcome == wire.Missed || e.Outcome == protocol.OutcomeLost {
-			n.Nudge()
+			n.Failed(e.Job, e.Key)
 		}
 	default:
 	}
