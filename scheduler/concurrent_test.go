@@ -14,15 +14,15 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// most returns how many runs of the job report there were at one time, at most, and the time of all of
-// them between two instants. A run that was cancelled counts until then.
-func (f *fleet) most(from, to time.Time) (most int, busy time.Duration) {
+// most returns how many runs there were at one time, at most, and the time of all of them between two
+// instants. A run that was cancelled counts until then.
+func (r *recorder) most(from, to time.Time) (most int, busy time.Duration) {
 	type step struct {
 		at   time.Time
 		more int
 	}
 	var steps []step
-	for _, a := range f.runs.of("") {
+	for _, a := range r.of("") {
 		end := a.end
 		if end.IsZero() {
 			end = time.Now()
@@ -74,7 +74,7 @@ func TestNoMoreRunOverTheFleetThanTheJobAllows(t *testing.T) {
 					f.put(fmt.Sprint("k", i), "@at 2000-01-01T00:00:10Z")
 				}
 				f.sleepTo(time.Minute)
-				most, busy := f.most(epoch.Add(11*time.Second), epoch.Add(24*time.Second))
+				most, busy := f.runs.most(epoch.Add(11*time.Second), epoch.Add(24*time.Second))
 				require.Equal(f.t, limit, most)
 				require.Greater(f.t, busy, time.Duration(0.9*float64(limit)*float64(13*time.Second)))
 				by := map[string]int{}
@@ -98,7 +98,7 @@ func TestPermitsOfADeadReplicaAreFreeAfterATTL(t *testing.T) {
 		f.replicas[1].link.cut()
 		f.sleepTo(2 * time.Minute)
 		from := epoch.Add(20*time.Second + ttl + time.Second)
-		most, busy := f.most(from, from.Add(10*time.Second))
+		most, busy := f.runs.most(from, from.Add(10*time.Second))
 		require.LessOrEqual(f.t, most, 4)
 		require.Greater(f.t, busy, 36*time.Second)
 		for i := range 200 {
@@ -117,7 +117,7 @@ func TestPermitsAreGivenBackAtOnceWhenAReplicaStops(t *testing.T) {
 		require.Len(f.t, running, 1)
 		f.replica(running[0].Replica).stop()
 		f.sleepTo(40 * time.Second)
-		_, busy := f.most(epoch.Add(12*time.Second), epoch.Add(22*time.Second))
+		_, busy := f.runs.most(epoch.Add(12*time.Second), epoch.Add(22*time.Second))
 		require.Greater(f.t, busy, 9*time.Second)
 	}, jobs.WithMaxConcurrent(1), caughtUp)
 }
@@ -171,7 +171,7 @@ func TestRandomFaultsLetNoMoreRun(t *testing.T) {
 				}
 				time.Sleep(30 * time.Second)
 				synctest.Wait()
-				most, _ := f.most(time.Now(), time.Now())
+				most, _ := f.runs.most(time.Now(), time.Now())
 				require.LessOrEqual(f.t, most, limit)
 				newest := time.Time{}
 				for _, a := range f.runs.of("") {

@@ -43,7 +43,8 @@ type loader struct {
 	wanted  sleep.Signal // is set to look at once
 	replica *job.Replica // the replica as stored schedules see it: alone, so that they report to nobody
 
-	wentBack atomic.Bool // the store may have gone back in time
+	wentBack  atomic.Bool // the store may have gone back in time
+	returning atomic.Bool // and until what is known here and elsewhere is brought back, nothing is claimed
 
 	// Of the goroutine of run alone.
 	looks map[*contender]*looks // of the jobs
@@ -118,6 +119,13 @@ func (l *loader) run(ctx context.Context) {
 		if l.wentBack.Swap(false) && begun {
 			l.bringBack(ctx)
 		}
+		if l.returning.Load() && !l.wentBack.Load() {
+			l.returning.Store(false)
+			l.each(func(c *contender) {
+				c.Record.Verify()
+				c.pokeLocked()
+			})
+		}
 		found := l.reread()
 		set := l.jobs.Load()
 		maps.DeleteFunc(l.looks, func(c *contender, _ *looks) bool { return set.byName[c.Name] != c })
@@ -150,7 +158,8 @@ func (l *loader) load(ctx context.Context, base *contender) (found bool) {
 	}
 	first, next := order.Shares(definition.Name(), definition.Revision(), protocol.Shares)
 	due := l.due(definition.Name(), first, loadAhead, mostLoaded+l.running())
-	if time.Since(at.helped) >= helpEvery {
+	// Where only so many may run, what is late waits for its turn.
+	if time.Since(at.helped) >= helpEvery && definition.Spec().MaxConcurrent == 0 {
 		at.helped = time.Now()
 		due = append(due, at.stuck(l.due(definition.Name(), next, -helpAfter, len(next)*lookedAt))...)
 	}

@@ -32,6 +32,7 @@ func (l *loader) remember(name string, watermark int64) {
 
 // suspect notes that the store was away, and may have gone back in time.
 func (l *loader) suspect() {
+	l.returning.Store(true)
 	l.wentBack.Store(true)
 	l.wanted.Set()
 }
