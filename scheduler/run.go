@@ -296,7 +296,7 @@ func (r *run) cancelledBy() string {
 func (r *run) giveBack() {
 	c, l := r.c, r.lease
 	switch lost, ok := errors.AsType[*lease.LostError](context.Cause(l.Context())); {
-	case ok && lost.Reason == protocol.LostFenced:
+	case ok && lost.Reason == protocol.LostFenced && lost.Token == l.Token(): // else it was the permit
 		l.Abandon()
 	case time.Until(l.Deadline()) <= 0:
 		// The replica that asks for the tick takes it over or settles it as lost, and may have done
