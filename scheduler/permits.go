@@ -19,6 +19,7 @@ type permits struct {
 	acquiring sync.WaitGroup
 
 	mu    sync.Mutex
+	over  bool
 	locks *lock.Locks // nil before it is needed
 	jobs  map[string]*jobPermits
 }
@@ -36,7 +37,7 @@ type jobPermits struct {
 // mostBlocks is about how many blocks the permits of a job make: each is one until there are more.
 const mostBlocks = 64
 
-// of returns the permits of a job, nil where it has no limit.
+// of returns the permits of a job, nil where it has no limit, and after the end, when nothing is claimed.
 func (p *permits) of(job *jobs.Job) *admission.Permits {
 	limit := job.Spec().MaxConcurrent
 	if limit == 0 {
@@ -44,6 +45,9 @@ func (p *permits) of(job *jobs.Job) *admission.Permits {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.over {
+		return nil
+	}
 	if p.locks == nil {
 		p.locks = lock.New(p.store, lock.WithHolder(p.replica))
 	}
@@ -59,6 +63,9 @@ func (p *permits) of(job *jobs.Job) *admission.Permits {
 
 // end gives everything back. No run has a permit any more, unless it is stuck.
 func (p *permits) end() {
+	p.mu.Lock()
+	p.over = true
+	p.mu.Unlock()
 	close(p.ended)
 	p.keepers.Wait()
 	if p.locks != nil {

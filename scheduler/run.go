@@ -29,6 +29,7 @@ type run struct {
 	c       *contender
 	lease   *lease.Lease
 	about   jobs.Run
+	job     *jobs.Job // as it was defined when the run began
 	spec    *jobs.Spec
 	replace bool // another tick of the job may replace it
 	room    admission.Taken
@@ -73,7 +74,7 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	c.working.Add(1)
 	s.working.Add()
 	s.ending.Add()
-	r := &run{c: c, lease: l, spec: c.Spec, replace: c.Spec.Overlap == jobs.Replace && c.Room.Limited(), room: room, about: jobs.Run{
+	r := &run{c: c, lease: l, job: c.Job, spec: c.Spec, replace: c.Spec.Overlap == jobs.Replace && c.Room.Limited(), room: room, about: jobs.Run{
 		Namespace: s.namespace, Job: c.job, Key: c.key, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Payload: jobs.Payload(a.Payload),
 	}}
@@ -132,7 +133,7 @@ func (h *held) OnRenewal(f func(deadline time.Time)) (stop func()) { return h.le
 
 // Checkpoint is [jobs.Run.Checkpoint], and so on.
 func (h *held) Checkpoint(ctx context.Context, position []byte) error {
-	return h.change(ctx, func(c *lease.Checkpoint) { c.Data, c.Revision = position, h.c.Job.Revision() })
+	return h.change(ctx, func(c *lease.Checkpoint) { c.Data, c.Revision = position, h.job.Revision() })
 }
 
 func (h *held) Progress(ctx context.Context, percent int, text string) error {
