@@ -84,7 +84,7 @@ func (c *cli) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&c.file, "config", "", "configuration `FILE` (default: "+defaultFile+" where there is one)")
 	schedules := c.schedules()
 	root.AddCommand(
-		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.runAgain(), c.cancel(), c.pause(), c.resume(), c.repair(), c.forget(), c.audit(), schedules, c.notify(), c.doctor(), c.schema(),
+		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.runAgain(), c.cancel(), c.pause(), c.resume(), c.repair(), c.forget(), c.audit(), schedules, c.notify(), c.doctor(), c.schema(), c.imports(),
 		c.versionCommand(),
 	)
 	for _, cmd := range slices.Concat(root.Commands(), schedules.Commands()) {

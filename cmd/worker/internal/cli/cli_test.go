@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,11 +27,14 @@ func printedBy(t *testing.T, version string, args ...string) string {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	root := new(cli).root()
 	commands := append([]*cobra.Command{root}, root.Commands()...)
-	require.Len(t, commands, 20, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, forget, audit, schedules, notify, doctor, schema, version and the root")
+	require.Len(t, commands, 22, "run, validate, next, status, describe, history, why, trigger, run-again, cancel, pause, resume, repair, forget, audit, schedules, notify, doctor, schema, import, version and the root")
 	schedules, _, err := root.Find([]string{"schedules"})
 	require.NoError(t, err)
 	require.Len(t, schedules.Commands(), 9)
-	commands = append(commands, schedules.Commands()...)
+	imports, _, err := root.Find([]string{"import"})
+	require.NoError(t, err)
+	require.Len(t, imports.Commands(), 1)
+	commands = slices.Concat(commands, schedules.Commands(), imports.Commands())
 	for _, command := range commands {
 		args := append(strings.Fields(command.CommandPath())[1:], "--help")
 		require.Contains(t, printedBy(t, "", args...), "\nExamples:\n  "+command.CommandPath())
