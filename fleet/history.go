@@ -52,15 +52,15 @@ type Entry struct {
 
 	// By the job's journal: who triggered it first, with which key and why, why it was cancelled,
 	// and who held it before Replica did, first to last. Empty where that is not known.
-	TriggeredBy   string   `api:"triggered_by"`
-	Key           string   `api:"trigger_key"`
-	TriggerReason string   `api:"trigger_reason"`
+	TriggeredBy   string `api:"triggered_by"`
+	Key           string `api:"trigger_key"`
+	TriggerReason string `api:"trigger_reason"`
 	// Again is the tick that it runs again, and RunAgain are those that run it again, newest first.
-	Again    time.Time   `api:"again"`
-	RunAgain []time.Time `api:"run_again"`
-	CancelReason  string   `api:"cancel_reason"`
-	Payload       int      `api:"payload_bytes"` // how many bytes it was triggered with; what they are is not shown
-	Holders       []Holder `api:"former_holders"`
+	Again        time.Time   `api:"again"`
+	RunAgain     []time.Time `api:"run_again"`
+	CancelReason string      `api:"cancel_reason"`
+	Payload      int         `api:"payload_bytes"` // how many bytes it was triggered with; what they are is not shown
+	Holders      []Holder    `api:"former_holders"`
 }
 
 // Checkpoint is how far a run has come, and since when the next attempt would go on from there.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -235,8 +236,7 @@ func (h *scheduleHistory) get(ctx context.Context, store protocol.Store) (answer
 func (h *scheduleHistory) check(t *testing.T, quiet protocol.Store, seen map[string]int) {
 	t.Helper()
 	called := time.Now().UnixNano()
-	out, err := h.get(t.Context(), quiet)
-	require.NoError(t, err)
+	out := patiently(t, func() (answered, error) { return h.get(t.Context(), quiet) })
 	h.operations = append(h.operations, porcupine.Operation{ClientId: 4, Input: asked{action: "get"}, Call: called, Output: out, Return: time.Now().UnixNano()})
 	for _, op := range h.operations {
 		seen[op.Output.(answered).verdict]++
@@ -253,16 +253,30 @@ func (h *scheduleHistory) check(t *testing.T, quiet protocol.Store, seen map[str
 	for i := range shares {
 		shares[i] = i
 	}
-	due, err := quiet.DueSchedules(t.Context(), "job", shares, time.Now().Add(24*time.Hour), 1000)
-	require.NoError(t, err)
-	listed, _, err := quiet.ListSchedules(t.Context(), "job", strings.TrimPrefix(h.name, "job/"), "", 9)
-	require.NoError(t, err)
+	due := patiently(t, func() ([]protocol.DueName, error) {
+		return quiet.DueSchedules(t.Context(), "job", shares, time.Now().Add(24*time.Hour), 1000)
+	})
+	listed := patiently(t, func() ([]protocol.Keyed, error) {
+		list, _, err := quiet.ListSchedules(t.Context(), "job", strings.TrimPrefix(h.name, "job/"), "", 9)
+		return list, err
+	})
 	indexed := false
 	for _, d := range due {
 		indexed = indexed || d.Name == h.name
 	}
 	require.Equal(t, out.verdict == "there" || out.open > 0, indexed, "%s: %+v", h.name, out)
 	require.Len(t, listed, map[string]int{"there": 1}[out.verdict])
+}
+
+// patiently asks until a store answers, which on a busy machine may take it a while.
+func patiently[T any](t *testing.T, ask func() (T, error)) (answer T) {
+	t.Helper()
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		var err error
+		answer, err = ask()
+		require.NoError(c, err)
+	}, time.Minute, 10*time.Millisecond)
+	return answer
 }
 
 // oneSchedule is the state of the model.

@@ -140,5 +140,4 @@ func aTickThatRunsAgainSaysSo(f *fixture) {
 	g = f.granted(again)
 	f.equal("again, after it was written back", g.Again, int64(95))
 	f.ok("Settle", f.settle(g, "succeeded"))
-
 }
