@@ -236,7 +236,7 @@ func (r *reader) name(command string) string {
 	name := ""
 	for _, part := range regexp.MustCompile(`&&|\|\||[;|\n]`).Split(command, -1) {
 		locks := false
-		for _, word := range strings.Fields(part) {
+		for word := range strings.FieldsSeq(part) {
 			word = strings.Trim(word, `"'(){}[]`)
 			base := strings.TrimSuffix(strings.TrimSuffix(path.Base(word), ".sh"), ".py")
 			if word == "" || word[0] == '-' || strings.Contains(word, "=") || slices.Contains(wrappers, base) || strings.Trim(base, "0123456789.smhd") == "" {
