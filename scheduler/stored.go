@@ -132,7 +132,7 @@ func (l *loader) run(ctx context.Context) {
 		for _, c := range set.stored {
 			found = l.load(ctx, c) || found
 		}
-		if found {
+		if found && len(l.all()) < mostLoaded/2 { // else there is enough to do, and each look lists all of that again
 			wait = lookSoon
 		}
 	}
