@@ -236,7 +236,7 @@ func (h *scheduleHistory) get(ctx context.Context, store protocol.Store) (answer
 func (h *scheduleHistory) check(t *testing.T, quiet protocol.Store, seen map[string]int) {
 	t.Helper()
 	called := time.Now().UnixNano()
-	out := patiently(t, func() (answered, error) { return h.get(t.Context(), quiet) })
+	out := untilAnswered(t, func() (answered, error) { return h.get(t.Context(), quiet) })
 	h.operations = append(h.operations, porcupine.Operation{ClientId: 4, Input: asked{action: "get"}, Call: called, Output: out, Return: time.Now().UnixNano()})
 	for _, op := range h.operations {
 		seen[op.Output.(answered).verdict]++
@@ -253,10 +253,10 @@ func (h *scheduleHistory) check(t *testing.T, quiet protocol.Store, seen map[str
 	for i := range shares {
 		shares[i] = i
 	}
-	due := patiently(t, func() ([]protocol.DueName, error) {
+	due := untilAnswered(t, func() ([]protocol.DueName, error) {
 		return quiet.DueSchedules(t.Context(), "job", shares, time.Now().Add(24*time.Hour), 1000)
 	})
-	listed := patiently(t, func() ([]protocol.Keyed, error) {
+	listed := untilAnswered(t, func() ([]protocol.Keyed, error) {
 		list, _, err := quiet.ListSchedules(t.Context(), "job", strings.TrimPrefix(h.name, "job/"), "", 9)
 		return list, err
 	})
@@ -268,8 +268,8 @@ func (h *scheduleHistory) check(t *testing.T, quiet protocol.Store, seen map[str
 	require.Len(t, listed, map[string]int{"there": 1}[out.verdict])
 }
 
-// patiently asks until a store answers, which on a busy machine may take it a while.
-func patiently[T any](t *testing.T, ask func() (T, error)) (answer T) {
+// untilAnswered asks until a store answers, which on a busy machine may take it a while.
+func untilAnswered[T any](t *testing.T, ask func() (T, error)) (answer T) {
 	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		var err error
