@@ -308,8 +308,9 @@ jobs:
 }
 
 func TestSchedulesThatLieInTheStoreAreTheJobsSchedule(t *testing.T) {
-	c := parse(t, "jobs: [{name: a, schedules: stored, log: {message: m}}, {name: b, schedule: '@stored', log: {message: m}}]")
+	c := parse(t, "jobs: [{name: a, schedules: stored, max_concurrent: 7, log: {message: m}}, {name: b, schedule: '@stored', log: {message: m}}]")
 	require.Equal(t, "@stored", c.Jobs[0].Spec.Schedule)
+	require.Equal(t, 7, c.Jobs[0].Spec.MaxConcurrent)
 	require.Equal(t, "@stored", c.Jobs[1].Spec.Schedule)
 }
 

@@ -25,7 +25,7 @@ import (
 
 var (
 	// elsewhere match what is not the console's own: parts of a configuration, output, what others
-	// have said, and what is marked as English. Each begins with text that is found fast.
+	// have said, and what is marked as English. Each begins with a literal, so that the search is fast.
 	elsewhere = []*regexp.Regexp{
 		regexp.MustCompile(`(?s)<code.*?</code>`), regexp.MustCompile(`(?s)<pre.*?</pre>`), regexp.MustCompile(`(?s)<select.*?</select>`),
 		regexp.MustCompile(`“[^”]*”`), regexp.MustCompile(`(?s)&#34;.*?&#34;`), regexp.MustCompile(`(?s)<span[^>]* lang="en"[^>]*>.*?</span>`),

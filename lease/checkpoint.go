@@ -92,7 +92,7 @@ func (l *Lease) Sync(ctx context.Context) error {
 	}
 }
 
-// refused returns why no checkpoint is kept; nil if one is.
+// refused returns the error of a checkpoint that must not be kept, or nil.
 func (l *Lease) refused(ctx context.Context) error {
 	cause := context.Cause(l.ctx)
 	switch {

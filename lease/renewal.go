@@ -287,26 +287,6 @@ func (k *Renewer) extendLocked(l *Lease, sent, t steady.Instant) (left time.Dura
 	return left, extended
 }
 
-// within bounds a lease by a deadline.
-func (k *Renewer) within(l *Lease, deadline steady.Instant) {
-	k.mu.Lock()
-	if l.within == steady.Never || l.within < deadline {
-		l.within = deadline
-	}
-	before := l.end()
-	l.deadline.Store(int64(min(l.proved, l.within)))
-	if l.index >= 0 {
-		heap.Fix(&k.leases, l.index)
-		if l.due() < k.wakes {
-			k.armLocked(steady.Now())
-		}
-	}
-	k.mu.Unlock()
-	if l.end() > before {
-		l.notify()
-	}
-}
-
 // againLocked has another try after a renewal that failed.
 func (k *Renewer) againLocked(l *Lease, t steady.Instant) {
 	most := max(l.grant.TTL/12, time.Microsecond)

@@ -137,6 +137,26 @@ func (k *Renewer) keep(ctx context.Context, l *Lease, remaining, maxHold time.Du
 	return l
 }
 
+// within bounds a lease by a deadline.
+func (k *Renewer) within(l *Lease, deadline steady.Instant) {
+	k.mu.Lock()
+	if l.within == steady.Never || l.within < deadline {
+		l.within = deadline
+	}
+	before := l.end()
+	l.deadline.Store(int64(min(l.proved, l.within)))
+	if l.index >= 0 {
+		heap.Fix(&k.leases, l.index)
+		if l.due() < k.wakes {
+			k.armLocked(steady.Now())
+		}
+	}
+	k.mu.Unlock()
+	if l.end() > before {
+		l.notify()
+	}
+}
+
 // Held returns how many leases the renewer keeps.
 func (k *Renewer) Held() int {
 	k.mu.Lock()

@@ -43,8 +43,9 @@ type loader struct {
 	wanted  sleep.Signal // is set to look at once
 	replica *job.Replica // the replica as stored schedules see it: alone, so that they report to nobody
 
-	wentBack  atomic.Bool // the store may have gone back in time
-	returning atomic.Bool // and until what is known here and elsewhere is brought back, nothing is claimed
+	// suspected counts how often the store may have gone back in time, and returned after how many of these
+	// what was known is brought back. While they differ, nothing is claimed.
+	suspected, returned atomic.Int64
 
 	// Of the goroutine of run alone.
 	looks map[*contender]*looks // of the jobs
@@ -116,11 +117,11 @@ func (l *loader) run(ctx context.Context) {
 		if l.trust.Holds() || l.stopping.Load() {
 			continue
 		}
-		if l.wentBack.Swap(false) && begun {
-			l.bringBack(ctx)
-		}
-		if l.returning.Load() && !l.wentBack.Load() {
-			l.returning.Store(false)
+		if n := l.suspected.Load(); n != l.returned.Load() {
+			if begun {
+				l.bringBack(ctx)
+			}
+			l.returned.Store(n)
 			l.each(func(c *contender) {
 				c.Record.Verify()
 				c.pokeLocked()
@@ -170,7 +171,7 @@ func (l *loader) load(ctx context.Context, base *contender) (found bool) {
 		}
 	}
 	for part := range slices.Chunk(names, protocol.MaxSummaries) {
-		if ctx.Err() != nil || l.wentBack.Load() {
+		if ctx.Err() != nil || l.isReturning() {
 			break
 		}
 		found = l.get(part, func(k *protocol.Keyed) { l.begin(base, k) }) || found

@@ -32,10 +32,12 @@ func (l *loader) remember(name string, watermark int64) {
 
 // suspect notes that the store was away, and may have gone back in time.
 func (l *loader) suspect() {
-	l.returning.Store(true)
-	l.wentBack.Store(true)
+	l.suspected.Add(1)
 	l.wanted.Set()
 }
+
+// isReturning reports whether the store may lack what was known of it.
+func (l *loader) isReturning() bool { return l.suspected.Load() != l.returned.Load() }
 
 // bringBack has the store take back which ticks this replica has decided lately, if it has lost that. It
 // returns when the other replicas have done so, too.

@@ -80,7 +80,7 @@ func (c *contender) stepLocked(now int64) job.Step {
 	switch {
 	case !c.contendingLocked():
 		return job.Step{State: job.Removed}
-	case c.s.trust.Holds(), c.base != nil && c.s.loader.returning.Load():
+	case c.s.trust.Holds(), c.base != nil && c.s.loader.isReturning():
 		return job.Step{State: job.Untrusted}
 	}
 	step := c.Step(now)

@@ -90,7 +90,7 @@ type tenant struct {
 // table is the service's own table of tenants, by name.
 type table interface {
 	// change puts the row of a tenant, or removes it if t is nil, and calls then with the schedules: in the same transaction, if
-	// there are such. It fails with the error of then.
+	// there are such. If then fails, it returns that error.
 	change(ctx context.Context, reports *schedules.Schedules, name string, t *tenant, then func(reports *schedules.Schedules) error) error
 	all(ctx context.Context) (map[string]tenant, error)
 }

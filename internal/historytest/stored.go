@@ -75,7 +75,7 @@ type asked struct {
 	request                   string // of the grant
 }
 
-// answered is an answer: of a get with what is there.
+// answered is what an operation returned; a get returns what is there.
 type answered struct {
 	verdict, revision string
 	token             int64
@@ -232,7 +232,7 @@ func (h *scheduleHistory) get(ctx context.Context, store protocol.Store) (answer
 	return out, nil
 }
 
-// check has the history end with what is there, which the index must have as well.
+// check reads the schedule at the end of the history, and compares the index with it.
 func (h *scheduleHistory) check(t *testing.T, quiet protocol.Store, seen map[string]int) {
 	t.Helper()
 	called := time.Now().UnixNano()

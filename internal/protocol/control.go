@@ -49,9 +49,9 @@ type Trigger struct {
 	// if it has the same payload. May be secret.
 	Payload string
 
-	// Again, when it is not 0, is a tick of the name that is over, which this one runs again. Every
-	// grant of this one says so. No rate limits it, and it is served by no tick that waits for
-	// something else.
+	// Again, when it is not 0, is a tick of the name that is over, which this one runs again:
+	// the answer to each claim of this one has it, too. No rate limits such a trigger, and a tick that
+	// waits for another reason does not serve it.
 	Again int64
 
 	Until time.Time // as in [Claim]; past it Trigger returns a [*BoundsError]

@@ -74,7 +74,7 @@ func New(d *Dialect, c Config) (*Store, error) {
 
 // InTx returns the store as it is in a transaction of the caller's, on the same database and schema.
 // What is changed in it takes effect when the transaction is committed, and never when that is rolled
-// back. It is for schedules: see On in package schedules. Others who change the same keys wait until the
+// back. Only schedules use it: see On in package schedules. Others who change the same keys wait until the
 // transaction ends, so it must be short. After an error it can only be rolled back. Nothing else may use
 // the transaction during a call.
 func (s *Store) InTx(tx *sql.Tx) protocol.Store {
@@ -83,7 +83,7 @@ func (s *Store) InTx(tx *sql.Tx) protocol.Store {
 	return session
 }
 
-// from returns what values are read from.
+// from returns the transaction of the caller, or else the database: values are read from it.
 func (db *database) from() Querier {
 	if db.tx != nil {
 		return db.tx

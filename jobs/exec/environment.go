@@ -64,7 +64,7 @@ func environment(base []string, c Command, dir string, run jobs.Run, tag string)
 	env := slices.DeleteFunc(slices.Clone(base), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		_, replaced := added[name]
-		// One of another run is that of a worker which a job has started.
+		// If a job has started this worker, base has the values of that run.
 		ofAnother := name == keyVariable || name == payloadVariable || name == positionVariable
 		return replaced || ofAnother || slices.Contains(c.Unset, name)
 	})

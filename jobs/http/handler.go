@@ -89,8 +89,8 @@ func (c Call) do(ctx context.Context, run jobs.Run, client *nethttp.Client) erro
 	}
 }
 
-// step makes one request. The error is a [*nextStep] if another is to follow, from the position that
-// run has then.
+// step makes one request, and moves the position of run to where the response says. It returns a
+// [*nextStep] if the job goes on with another request.
 func (c Call) step(ctx context.Context, run *jobs.Run, client *nethttp.Client) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("not requested: %w", context.Cause(ctx))

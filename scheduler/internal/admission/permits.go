@@ -195,7 +195,7 @@ func (p *Permit) Bound(run Bounded) {
 	run.Within(p.block.Deadline())
 }
 
-// Return gives the permit back; nil is none.
+// Return gives the permit back. It does nothing for nil.
 func (p *Permit) Return() {
 	if p == nil {
 		return
